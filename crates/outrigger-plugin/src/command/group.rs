@@ -1,0 +1,139 @@
+//! Process groups: every command leads one, and the group ends with its render.
+//!
+//! The leader is not reaped when it exits but when its group is ended: as long as its entry stays in the
+//! process table, the kernel gives the group's number to nobody else, so a late signal hits only what
+//! belongs to this render. Whatever the group leaves behind is reaped by group number; what left the
+//! group (daemons) by [`adopt_orphans`], which never touches a process that somebody here waits for.
+
+use std::collections::HashSet;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+/// The leaders that this process started and has not reaped yet.
+static LEADERS: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
+/// Told after a leader was reaped: it may have hidden an orphan from [`adopt_orphans`].
+static REAPED: Notify = Notify::const_new();
+
+fn leaders() -> MutexGuard<'static, Option<HashSet<Pid>>> {
+    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running (or exited) command with everything it started.
+#[derive(Debug)]
+pub(crate) struct Group {
+    leader: Pid,
+    ended: bool,
+}
+
+impl Group {
+    /// Starts `command` as the leader of a new group.
+    pub(crate) fn spawn(command: &mut Command) -> std::io::Result<(Self, Child)> {
+        use std::os::unix::process::CommandExt as _;
+        command.process_group(0);
+        // Held over the start, so that the new process is known before anyone looks for orphans.
+        let mut leaders = leaders();
+        let child = command.spawn()?;
+        let leader = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+        leaders.get_or_insert_default().insert(leader);
+        Ok((Self { leader, ended: false }, child))
+    }
+
+    /// Waits until the leader exits; it stays unreaped.
+    pub(crate) async fn exited(&self) -> std::io::Result<WaitStatus> {
+        let mut children = signal(SignalKind::child())?;
+        let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
+        loop {
+            match waitid(Id::Pid(self.leader), peek) {
+                Ok(WaitStatus::StillAlive) => children.recv().await,
+                Ok(status) => return Ok(status),
+                Err(Errno::EINTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+        }
+    }
+
+    /// Asks every process of the group to stop.
+    pub(crate) fn terminate(&self) {
+        // ESRCH: nobody is left to be told.
+        let _ = killpg(self.leader, Signal::SIGTERM);
+    }
+
+    /// Kills every process of the group. They are gone when [`Group::reap`] returns.
+    pub(crate) fn kill(&self) {
+        let _ = killpg(self.leader, Signal::SIGKILL);
+    }
+
+    /// Kills what is left of the group and reaps it.
+    pub(crate) async fn end(mut self) {
+        self.kill();
+        self.reap().await;
+        self.ended = true;
+    }
+
+    async fn reap(&self) {
+        let Ok(mut children) = signal(SignalKind::child()) else { return };
+        let reap = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
+        loop {
+            match waitid(Id::PGid(self.leader), reap) {
+                Ok(WaitStatus::StillAlive) => {
+                    children.recv().await;
+                }
+                Ok(_) | Err(Errno::EINTR) => {}
+                // ECHILD: no child of ours is left in the group.
+                Err(_) => break,
+            }
+        }
+        if let Some(leaders) = leaders().as_mut() {
+            leaders.remove(&self.leader);
+        }
+        REAPED.notify_one();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.ended {
+            // Reaping needs a task: whoever owns groups hands them to the janitor. This is the last resort.
+            self.kill();
+        }
+    }
+}
+
+/// Makes this process the parent of whatever its commands leave behind, and reaps it.
+///
+/// For a program that owns its process, as PID 1 of a plugin's container does: children that were not
+/// started by this crate are taken for orphans. Must be called within a tokio runtime.
+pub fn adopt_orphans() -> std::io::Result<()> {
+    nix::sys::prctl::set_child_subreaper(true)?;
+    let mut children = signal(SignalKind::child())?;
+    tokio::spawn(async move {
+        loop {
+            reap_orphans();
+            tokio::select! {
+                told = children.recv() => if told.is_none() { return },
+                () = REAPED.notified() => {}
+            }
+        }
+    });
+    Ok(())
+}
+
+fn reap_orphans() {
+    let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let leaders = leaders();
+    while let Ok(status) = waitid(Id::All, peek) {
+        let Some(pid) = status.pid() else { return };
+        if leaders.as_ref().is_some_and(|leaders| leaders.contains(&pid)) {
+            // Somebody waits for this one; REAPED tells when it no longer stands in front of others.
+            return;
+        }
+        let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
+    }
+}

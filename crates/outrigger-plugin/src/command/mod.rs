@@ -1,0 +1,341 @@
+//! Running a plugin's commands: deadlines, process groups, output caps.
+//!
+//! Promised: when [`run`] returns an error about time, or its future is dropped, every process of the
+//! command's group has been killed; when the [`Workspace`](crate::workspace) of the render is closed, it
+//! has been reaped too. Not promised: a process that leaves the group (`setsid`) is only reaped, not killed.
+
+mod environment;
+mod group;
+mod output;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use nix::sys::wait::WaitStatus;
+use tokio::time::Instant;
+
+pub use environment::Environment;
+pub use group::adopt_orphans;
+pub(crate) use group::Group;
+use output::{Tail, read_capped, read_tail};
+
+use crate::call::Phase;
+use crate::duration;
+
+/// What a render's commands may use.
+#[derive(Debug, Clone, Copy)]
+pub struct CommandLimits {
+    /// Time for one command (`ARGOCD_EXEC_TIMEOUT`), within the request's own deadline.
+    pub timeout: Option<Duration>,
+    /// After that time, a polite signal is sent first and this long waited before the kill
+    /// (`ARGOCD_EXEC_FATAL_TIMEOUT`).
+    pub fatal_timeout: Option<Duration>,
+    /// The largest stdout.
+    pub output_bytes: usize,
+}
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        Self { timeout: None, fatal_timeout: None, output_bytes: 256 * 1024 * 1024 }
+    }
+}
+
+/// One command to run.
+pub(crate) struct Invocation<'a> {
+    pub(crate) phase: Phase,
+    pub(crate) argv: Vec<&'a str>,
+    pub(crate) dir: &'a Path,
+    pub(crate) env: &'a Environment,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) limits: CommandLimits,
+}
+
+/// What a successful command left.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+/// Why a command gave no result. Shown to people: the tool's own words come first.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The program is not there or cannot be run. The plugin image's fault.
+    #[error("{phase}: cannot run `{command}`: {reason}")]
+    NotStarted {
+        /// The phase it belongs to.
+        phase: Phase,
+        /// The command, shortened.
+        command: String,
+        /// Why.
+        reason: String,
+    },
+    /// The tool ran and said no.
+    #[error(
+        "{stderr}({phase}: `{command}` {ending} after {}{})",
+        duration::human(*used),
+        of_allowed(*allowed)
+    )]
+    Failed {
+        /// The phase it belongs to.
+        phase: Phase,
+        /// The command, shortened.
+        command: String,
+        /// How it ended: `exited with status 1`, `was killed by SIGKILL`.
+        ending: String,
+        /// The last lines of stderr with a newline, or nothing.
+        stderr: String,
+        /// How long it ran.
+        used: Duration,
+        /// How long it might have run.
+        allowed: Option<Duration>,
+    },
+    /// The tool did not end in time; its process group was killed.
+    #[error(
+        "{stderr}({phase}: `{command}` {what} and was killed after {}; {limit} allowed {})",
+        duration::human(*used),
+        duration::human(*allowed)
+    )]
+    TimedOut {
+        /// The phase it belongs to.
+        phase: Phase,
+        /// The command, shortened.
+        command: String,
+        /// What it was doing: still running, or exited while something of it holds its output open.
+        what: &'static str,
+        /// Whose limit it was: `ARGOCD_EXEC_TIMEOUT`, or the request's deadline.
+        limit: &'static str,
+        /// The last lines of stderr with a newline, or nothing.
+        stderr: String,
+        /// How long it ran.
+        used: Duration,
+        /// How long it might run.
+        allowed: Duration,
+    },
+    /// The tool printed more than a reply can hold.
+    #[error("{phase}: `{command}` printed more than {cap} bytes and was killed; raise --max-output-bytes if that is meant")]
+    TooMuchOutput {
+        /// The phase it belongs to.
+        phase: Phase,
+        /// The command, shortened.
+        command: String,
+        /// The cap.
+        cap: usize,
+    },
+    /// A variable is too long for the kernel and could not be written to a file either.
+    #[error("the environment variable {name} is too long for a program, and writing it to a file failed: {source}")]
+    LongVariable {
+        /// The variable.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl CommandError {
+    /// Whether time was the reason.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
+    }
+}
+
+fn of_allowed(allowed: Option<Duration>) -> String {
+    allowed.map_or_else(String::new, |allowed| format!(" of {} allowed", duration::human(allowed)))
+}
+
+/// Runs one command to its end and adds its group to `groups`, which the caller ends with the render.
+pub(crate) async fn run(
+    invocation: &Invocation<'_>,
+    groups: &mut Vec<Group>,
+) -> Result<Output, CommandError> {
+    let started = Instant::now();
+    let shown = shorten(&invocation.argv);
+    let not_started = |reason: String| CommandError::NotStarted {
+        phase: invocation.phase,
+        command: shown.clone(),
+        reason,
+    };
+    let (group, stdout, stderr) = start(invocation).map_err(not_started)?;
+    groups.push(group);
+    let group = &groups[groups.len() - 1];
+
+    let tail = Mutex::new(Tail::default());
+    let stderr_so_far = || {
+        let text = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+        if text.is_empty() { text } else { text + "\n" }
+    };
+    let exited = OnceLock::new();
+    let work = async {
+        let reads = tokio::join!(read_capped(stdout, invocation.limits.output_bytes), read_tail(stderr, &tail));
+        reads.0
+    };
+    // The leader may exit while what it started still prints: the output ends when nobody holds it open.
+    let work = async {
+        let exit = async {
+            let _ = exited.set(group.exited().await);
+        };
+        tokio::pin!(work, exit);
+        tokio::select! {
+            read = &mut work => {
+                if !matches!(read, Ok(None)) {
+                    exit.await;
+                }
+                read
+            }
+            () = &mut exit => work.await,
+        }
+    };
+    tokio::pin!(work);
+
+    let (limit_at, limit, allowed) = time_limit(invocation, started);
+    let finished = match limit_at {
+        Some(at) => tokio::time::timeout_at(at, work.as_mut()).await.ok(),
+        None => Some(work.as_mut().await),
+    };
+    let Some(read) = finished else {
+        let what = match exited.get() {
+            Some(_) => "exited while something it started kept its output open",
+            None => "did not end in time",
+        };
+        if let Some(grace) = invocation.limits.fatal_timeout {
+            // Politely first, and with its output still read, so that it can say goodbye.
+            group.terminate();
+            let until = Instant::now() + grace;
+            let until = invocation.deadline.map_or(until, |deadline| deadline.min(until));
+            let _ = tokio::time::timeout_at(until, work.as_mut()).await;
+        }
+        group.kill();
+        return Err(CommandError::TimedOut {
+            phase: invocation.phase,
+            command: shown,
+            what,
+            limit,
+            stderr: stderr_so_far(),
+            used: started.elapsed(),
+            allowed: allowed.unwrap_or_default(),
+        });
+    };
+    let Some(stdout) = read.map_err(|error| not_started(format!("reading its output: {error}")))? else {
+        group.kill();
+        return Err(CommandError::TooMuchOutput {
+            phase: invocation.phase,
+            command: shown,
+            cap: invocation.limits.output_bytes,
+        });
+    };
+    let status = match exited.get() {
+        Some(Ok(status)) => status,
+        Some(Err(error)) => return Err(not_started(format!("waiting for it: {error}"))),
+        None => return Err(not_started("its exit was not seen".to_owned())),
+    };
+    if !matches!(status, WaitStatus::Exited(_, 0)) {
+        return Err(CommandError::Failed {
+            phase: invocation.phase,
+            command: shown,
+            ending: ending(status),
+            stderr: stderr_so_far(),
+            used: started.elapsed(),
+            allowed,
+        });
+    }
+    Ok(Output { stdout, stderr: stderr_so_far() })
+}
+
+/// The earlier of the command's own time and the request's deadline: when, whose it is, how long it gives.
+fn time_limit(invocation: &Invocation<'_>, started: Instant) -> (Option<Instant>, &'static str, Option<Duration>) {
+    let own = invocation.limits.timeout.map(|timeout| started + timeout);
+    let (at, whose) = match (own, invocation.deadline) {
+        (Some(own), Some(deadline)) if own < deadline => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
+        (Some(own), None) => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
+        (_, Some(deadline)) => (Some(deadline), "the request's deadline"),
+        (None, None) => (None, ""),
+    };
+    (at, whose, at.map(|at| at.saturating_duration_since(started)))
+}
+
+fn start(invocation: &Invocation<'_>) -> Result<(Group, OwnedFd, OwnedFd), String> {
+    let Some((program, args)) = invocation.argv.split_first() else {
+        return Err("the command is empty".to_owned());
+    };
+    let path = look_up(program)?;
+    let mut command = Command::new(path);
+    command
+        .arg0(program)
+        .args(args)
+        .env_clear()
+        .envs(invocation.env.iter())
+        .current_dir(invocation.dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let (group, mut child) = Group::spawn(&mut command).map_err(|error| why_not(&error, invocation))?;
+    let missing = || "its output could not be connected".to_owned();
+    let stdout = child.stdout.take().ok_or_else(missing)?;
+    let stderr = child.stderr.take().ok_or_else(missing)?;
+    Ok((group, stdout.into(), stderr.into()))
+}
+
+fn why_not(error: &std::io::Error, invocation: &Invocation<'_>) -> String {
+    if error.raw_os_error() == Some(nix::libc::E2BIG)
+        && let Some((name, length)) = invocation.env.longest()
+    {
+        return format!(
+            "its arguments and environment are larger than the kernel allows; the longest variable is {name} with {length} bytes"
+        );
+    }
+    error.to_string()
+}
+
+/// Finds a program as Go does: a name with a slash as it is, another one in the server's own PATH, whatever
+/// the request says.
+fn look_up(program: &str) -> Result<PathBuf, String> {
+    if program.contains('/') {
+        return Ok(PathBuf::from(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(program))
+        .find(|candidate| {
+            candidate.is_file() && nix::unistd::access(candidate, nix::unistd::AccessFlags::X_OK).is_ok()
+        })
+        .ok_or_else(|| {
+            format!("{program:?} is not in PATH ({}); is it in the plugin's image?", path.to_string_lossy())
+        })
+}
+
+fn ending(status: &WaitStatus) -> String {
+    match status {
+        WaitStatus::Exited(_, code) => format!("exited with status {code}"),
+        WaitStatus::Signaled(_, signal, _) => format!("was killed by {signal}"),
+        other => format!("ended as {other:?}"),
+    }
+}
+
+/// The command line for people: arguments with white space quoted, the whole cut to one line's length.
+pub(crate) fn shorten(argv: &[&str]) -> String {
+    const LONGEST: usize = 120;
+    let mut line = String::new();
+    for arg in argv {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        if arg.is_empty() || arg.contains(char::is_whitespace) {
+            line.push_str(&format!("{arg:?}"));
+        } else {
+            line.push_str(arg);
+        }
+    }
+    if line.chars().count() > LONGEST {
+        line = line.chars().take(LONGEST).collect();
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;
