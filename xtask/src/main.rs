@@ -53,7 +53,15 @@ fn run(chore: Option<&str>, args: &[String]) -> Result<ExitCode> {
 
 fn lint() -> Result<ExitCode> {
     sh::cargo(["fmt", "--all", "--check"])?;
-    sh::cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    sh::cargo([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "--deny",
+        "warnings",
+    ])?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,8 +75,20 @@ fn bench(args: &[String]) -> Result<ExitCode> {
 fn soak(args: &[String]) -> Result<ExitCode> {
     let renders = args.first().map_or("10000", String::as_str);
     let mut cargo = sh::cargo_command();
-    cargo.args(["test", "--release", "--package", "outrigger", "--test", "endurance", "--", "--nocapture", "--test-threads=1"]);
-    cargo.env("OUTRIGGER_SOAK_RENDERS", renders).env("OUTRIGGER_SOAK_RESTARTS", "1000");
+    cargo.args([
+        "test",
+        "--release",
+        "--package",
+        "outrigger",
+        "--test",
+        "endurance",
+        "--",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    cargo
+        .env("OUTRIGGER_SOAK_RENDERS", renders)
+        .env("OUTRIGGER_SOAK_RESTARTS", "1000");
     sh::run(&mut cargo)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -102,7 +102,12 @@ struct State {
 impl Call {
     /// A call that must be answered by `deadline`, if there is one.
     pub fn new(deadline: Option<Instant>, janitor: Janitor) -> Self {
-        Self { started: Instant::now(), deadline, state: Arc::default(), janitor }
+        Self {
+            started: Instant::now(),
+            deadline,
+            state: Arc::default(),
+            janitor,
+        }
     }
 
     /// When the answer must be ready.
@@ -117,7 +122,8 @@ impl Call {
 
     /// How long it may run in all.
     pub fn allowed(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(self.started))
+        self.deadline
+            .map(|deadline| deadline.saturating_duration_since(self.started))
     }
 
     /// Runs `work` as `phase`: its time is recorded, and an expired deadline names it.

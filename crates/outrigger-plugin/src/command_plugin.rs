@@ -40,7 +40,10 @@ impl Current {
             discovers: config.is_discovery_configured(),
             wants_git_credentials: config.spec.provide_git_creds,
         };
-        Self { config: Arc::new(config), description: Arc::new(description) }
+        Self {
+            config: Arc::new(config),
+            description: Arc::new(description),
+        }
     }
 }
 
@@ -61,7 +64,13 @@ pub struct Equipment {
 impl CommandPlugin {
     /// A plugin as `config` says.
     pub fn new(config: PluginConfig, equipment: Equipment) -> Self {
-        let Equipment { work, env, limits, parallelism, metrics } = equipment;
+        let Equipment {
+            work,
+            env,
+            limits,
+            parallelism,
+            metrics,
+        } = equipment;
         let current = Current::new(config);
         metrics.set_plugin(&current.description.name, &current.description.digest);
         Self {
@@ -77,12 +86,16 @@ impl CommandPlugin {
     /// Uses `config` from the next call on; calls that run go on with the old one.
     pub fn reconfigure(&self, config: PluginConfig) {
         let current = Current::new(config);
-        self.metrics.set_plugin(&current.description.name, &current.description.digest);
+        self.metrics
+            .set_plugin(&current.description.name, &current.description.digest);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
     }
 
     fn current(&self) -> Current {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The configuration in use.
@@ -108,21 +121,37 @@ impl CommandPlugin {
         workspace.hold(tree);
         let dir = dir?;
         if !dir.is_dir() {
-            return Err(RenderError::NoAppDir { path: metadata.app_rel_path.clone().into() });
+            return Err(RenderError::NoAppDir {
+                path: metadata.app_rel_path.clone().into(),
+            });
         }
         let env = self.environment(metadata, &mut workspace)?;
-        Ok(Session { call, workspace, dir, env, limits: self.limits })
+        Ok(Session {
+            call,
+            workspace,
+            dir,
+            env,
+            limits: self.limits,
+        })
     }
 
     async fn slot(&self, call: &Call) -> Result<Option<OwnedSemaphorePermit>, RenderError> {
         let Some(slots) = &self.slots else { return Ok(None) };
         let _queued = self.metrics.queued();
         let slot = call.phase(Phase::Queue, Arc::clone(slots).acquire_owned()).await;
-        slot.map(Some).map_err(|closed| RenderError::Server(closed.to_string()))
+        slot.map(Some)
+            .map_err(|closed| RenderError::Server(closed.to_string()))
     }
 
-    fn environment(&self, metadata: &Metadata, workspace: &mut Workspace) -> Result<Environment, RenderError> {
-        let request = metadata.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    fn environment(
+        &self,
+        metadata: &Metadata,
+        workspace: &mut Workspace,
+    ) -> Result<Environment, RenderError> {
+        let request = metadata
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
         let mut env = self.env.with(request);
         let spilled = env.spill(|| {
             let private = self.work.private_dir().map_err(std::io::Error::other)?;
@@ -131,7 +160,10 @@ impl CommandPlugin {
             Ok(path)
         })?;
         for name in spilled {
-            warn!(variable = name, "environment variable is too long for a program; it is in a file named by {name}_FILE");
+            warn!(
+                variable = name,
+                "environment variable is too long for a program; it is in a file named by {name}_FILE"
+            );
         }
         Ok(env)
     }
@@ -155,15 +187,25 @@ impl Plugin for CommandPlugin {
             // Nothing to look for, but a source that cannot be used is an error all the same.
             let scanned = source.scan_for(modes(&config)).await?;
             call.record_source(&scanned.stats, None);
-            return Ok(Match { supported: false, discovers: false });
+            return Ok(Match {
+                supported: false,
+                discovers: false,
+            });
         }
         let mut session = self.open(call, &config, source, Tree::scoped_app_dir).await?;
         let output = session.run(Phase::Discover, &discover.find.command).await;
         session.close();
-        Ok(Match { supported: !trimmed(&output?.stdout).is_empty(), discovers: true })
+        Ok(Match {
+            supported: !trimmed(&output?.stdout).is_empty(),
+            discovers: true,
+        })
     }
 
-    async fn parameters(&self, call: &Call, source: &mut Source) -> Result<Vec<ParameterAnnouncement>, RenderError> {
+    async fn parameters(
+        &self,
+        call: &Call,
+        source: &mut Source,
+    ) -> Result<Vec<ParameterAnnouncement>, RenderError> {
         let config = self.config();
         let parameters = &config.spec.parameters;
         if parameters.dynamic.command.is_empty() {
@@ -177,7 +219,10 @@ impl Plugin for CommandPlugin {
         let dynamic = parse_announcements(trimmed(&output.stdout))
             .map_err(|reason| RenderError::Announcements(reason.to_string()))?;
         // Dynamic ones first, so that a static one of the same name wins by coming later.
-        Ok(dynamic.into_iter().chain(parameters.statics.iter().cloned()).collect())
+        Ok(dynamic
+            .into_iter()
+            .chain(parameters.statics.iter().cloned())
+            .collect())
     }
 
     async fn generate(&self, call: &Call, source: &mut Source) -> Result<Vec<String>, RenderError> {
@@ -199,7 +244,11 @@ impl Plugin for CommandPlugin {
 }
 
 fn modes(config: &PluginConfig) -> FileModes {
-    if config.spec.preserve_file_mode { FileModes::Preserve } else { FileModes::Fixed }
+    if config.spec.preserve_file_mode {
+        FileModes::Preserve
+    } else {
+        FileModes::Fixed
+    }
 }
 
 /// Discovery by name or pattern: the tar headers answer it, nothing is written.
@@ -217,7 +266,9 @@ async fn matches_names(
         .phase(Phase::Discover, async {
             match rule {
                 "fileName" => scanned.index.match_file_name(path, pattern),
-                _ => scanned.index.match_glob(path, pattern, &|name| std::env::var(name).ok()),
+                _ => scanned
+                    .index
+                    .match_glob(path, pattern, &|name| std::env::var(name).ok()),
             }
         })
         .await;
@@ -226,7 +277,10 @@ async fn matches_names(
         pattern: pattern.to_owned(),
         reason: error.to_string(),
     })?;
-    Ok(Match { supported, discovers: true })
+    Ok(Match {
+        supported,
+        discovers: true,
+    })
 }
 
 /// The commands of one call in its tree.
@@ -247,7 +301,12 @@ impl Session<'_> {
     }
 
     async fn run(&mut self, phase: Phase, command: &Command) -> Result<Output, RenderError> {
-        let argv: Vec<&str> = command.command.iter().chain(&command.args).map(String::as_str).collect();
+        let argv: Vec<&str> = command
+            .command
+            .iter()
+            .chain(&command.args)
+            .map(String::as_str)
+            .collect();
         let shown = shorten(&argv);
         info!(dir = %self.dir.display(), phase = phase.name(), "{shown}");
         let invocation = Invocation {
@@ -260,9 +319,19 @@ impl Session<'_> {
         };
         let output = self.call.phase(phase, self.workspace.run(&invocation)).await?;
         if output.stdout.is_empty() {
-            warn!(command = shown, phase = phase.name(), stderr = output.stderr, "Plugin command returned zero output");
+            warn!(
+                command = shown,
+                phase = phase.name(),
+                stderr = output.stderr,
+                "Plugin command returned zero output"
+            );
         } else {
-            info!(command = shown, phase = phase.name(), stderr = output.stderr, "Plugin command successful");
+            info!(
+                command = shown,
+                phase = phase.name(),
+                stderr = output.stderr,
+                "Plugin command successful"
+            );
         }
         Ok(output)
     }

@@ -14,9 +14,13 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
     let mut total = Duration::ZERO;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(wrong)?;
         let (number, tail) = rest.split_at(digits);
-        let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let unit_len = tail
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_len);
         let seconds_per_unit = match unit {
             "ns" => 1e-9,
@@ -56,9 +60,14 @@ mod tests {
 
     #[test]
     fn go_durations_are_understood() {
-        for (text, millis) in
-            [("90s", 90_000), ("1m30s", 90_000), ("1.5h", 5_400_000), ("250ms", 250), ("0", 0), ("+2s", 2_000)]
-        {
+        for (text, millis) in [
+            ("90s", 90_000),
+            ("1m30s", 90_000),
+            ("1.5h", 5_400_000),
+            ("250ms", 250),
+            ("0", 0),
+            ("+2s", 2_000),
+        ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
     }

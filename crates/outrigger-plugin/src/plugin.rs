@@ -18,7 +18,11 @@ pub trait Plugin: Send + Sync + 'static {
     fn describe(&self) -> Arc<Description>;
 
     /// Whether the tree is this plugin's.
-    fn matches(&self, call: &Call, source: &mut Source) -> impl Future<Output = Result<Match, RenderError>> + Send;
+    fn matches(
+        &self,
+        call: &Call,
+        source: &mut Source,
+    ) -> impl Future<Output = Result<Match, RenderError>> + Send;
 
     /// Which parameters the plugin takes for this tree.
     fn parameters(

@@ -27,7 +27,13 @@ struct Held {
 impl Workspace {
     /// A workspace that holds only its slot.
     pub(crate) fn new(slot: Option<OwnedSemaphorePermit>, janitor: Janitor) -> Self {
-        Self { held: Held { slot, ..Held::default() }, janitor }
+        Self {
+            held: Held {
+                slot,
+                ..Held::default()
+            },
+            janitor,
+        }
     }
 
     /// Takes over a tree.
@@ -55,7 +61,8 @@ impl Drop for Workspace {
                 group.end().await;
             }
             if !trees.is_empty() {
-                let removed = tokio::task::spawn_blocking(move || trees.into_iter().try_for_each(Tree::remove));
+                let removed =
+                    tokio::task::spawn_blocking(move || trees.into_iter().try_for_each(Tree::remove));
                 if let Ok(Err(failure)) = removed.await {
                     error!(error = %failure, "cannot remove a render's tree");
                 }

@@ -206,7 +206,7 @@ impl<G: Ground> Unpacking<'_, G> {
         }
         let names = allowed.saturating_mul(NAME_BYTES_PER_ENTRY);
         if self.builder.name_bytes > names.max(self.limits().name_bytes as u64) {
-            return Err(over(LimitKind::NameBytes, names));
+            return Err(over(LimitKind::AllNameBytes, names));
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ pub enum LimitKind {
     FileBytes,
     /// [`Limits::name_bytes`](crate::Limits::name_bytes)
     NameBytes,
+    /// All names and link targets together: 64 bytes for each of [`Limits::entries`](crate::Limits::entries)
+    AllNameBytes,
     /// [`Limits::depth`](crate::Limits::depth)
     Depth,
 }
@@ -42,6 +44,7 @@ impl std::fmt::Display for LimitKind {
             Self::Entries => "entries",
             Self::FileBytes => "bytes in one file",
             Self::NameBytes => "bytes in one path",
+            Self::AllNameBytes => "bytes in all names",
             Self::Depth => "levels of directories",
         })
     }

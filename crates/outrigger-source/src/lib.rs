@@ -1,5 +1,27 @@
 //! Source trees on the wire: receive, look at, unpack, and send them.
 //!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use outrigger_source::{FileModes, Limits, WorkDir, pack::pack_to_source};
+//!
+//! let repo = tempfile::tempdir()?;
+//! std::fs::create_dir(repo.path().join("web"))?;
+//! std::fs::write(repo.path().join("web/Chart.yaml"), "name: web")?;
+//!
+//! // Discovery: is there a chart? Nothing is written.
+//! let mut source = pack_to_source(repo.path(), "web", vec![], vec![], Limits::default())?;
+//! assert!(source.scan().await?.index.match_file_name("web", "Chart.yaml")?);
+//!
+//! // Rendering: the same tree in a directory of its own, gone when dropped.
+//! let work = WorkDir::open(repo.path())?;
+//! let mut source = pack_to_source(repo.path(), "web", vec![], vec![], Limits::default())?;
+//! let tree = source.unpack(&work, FileModes::Fixed).await?;
+//! assert!(tree.app_dir("web")?.join("Chart.yaml").exists());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A [`Source`] is a tree as it arrives, one gzip-compressed tar in many small messages. It is consumed
 //! once, by the cheapest way that answers the question at hand:
 //!

@@ -14,6 +14,8 @@ use crate::error::{LimitKind, SourceError};
 
 /// Batches that may wait for the blocking thread.
 const QUEUE: usize = 4;
+/// A batch of this size has to be taken out before the next one is fetched.
+const LARGE: usize = 1 << 20;
 
 enum Message {
     Data(Bytes),
@@ -30,7 +32,12 @@ pub(crate) struct Batches {
 impl Batches {
     /// Hands one batch over, waiting while the queue is full.
     pub(crate) async fn send(&mut self, batch: Bytes) {
+        let is_large = batch.len() >= LARGE;
         self.put(Message::Data(batch)).await;
+        if is_large && let Some(queue) = &self.queue {
+            // All places are free again when everything was taken out. A closed queue shows at the next batch.
+            let _ = queue.reserve_many(QUEUE).await;
+        }
     }
 
     /// Says that the stream is complete.

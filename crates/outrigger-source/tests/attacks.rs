@@ -331,4 +331,34 @@ async fn limits_are_named() {
         }
     ));
     assert_eq!(error.fault(), outrigger_source::Fault::Limit);
+    assert_eq!(
+        error.to_string(),
+        "source has more than 5 bytes in one path: raise the limit or send less"
+    );
+
+    let names = (0..40).fold(Archive::new(), |archive, at| {
+        archive
+            .pax(&[("path", format!("{at:0>200}").as_bytes())])
+            .file("n", "")
+    });
+    let error = source(
+        &names.end().tgz(),
+        Limits {
+            entries: 100,
+            ..Limits::default()
+        },
+    )
+    .scan()
+    .await
+    .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            SourceError::Limit {
+                kind: LimitKind::AllNameBytes,
+                allowed: 6400
+            }
+        ),
+        "{error:?}"
+    );
 }

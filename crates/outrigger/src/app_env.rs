@@ -26,7 +26,9 @@ pub fn of(args: &TreeArgs, app_name: &str) -> Result<Vec<(String, String)>> {
     .into();
     let mut own = Vec::new();
     for pair in &args.env {
-        let (name, value) = pair.split_once('=').with_context(|| format!("--env {pair:?} is not NAME=VALUE"))?;
+        let (name, value) = pair
+            .split_once('=')
+            .with_context(|| format!("--env {pair:?} is not NAME=VALUE"))?;
         if name.starts_with("ARGOCD_") || name.starts_with("KUBE_") {
             env.retain(|(known, _)| known != name);
             env.push((name.to_owned(), value.to_owned()));
@@ -35,7 +37,10 @@ pub fn of(args: &TreeArgs, app_name: &str) -> Result<Vec<(String, String)>> {
         }
     }
     let known: BTreeMap<String, String> = env.iter().cloned().collect();
-    env.extend(own.into_iter().map(|(name, value)| (format!("ARGOCD_ENV_{name}"), interpolated(value, &known))));
+    env.extend(
+        own.into_iter()
+            .map(|(name, value)| (format!("ARGOCD_ENV_{name}"), interpolated(value, &known))),
+    );
     env.extend(parameters(&args.param)?);
     Ok(env)
 }
@@ -54,7 +59,9 @@ fn interpolated(value: &str, known: &BTreeMap<String, String>) -> String {
         }
         let braced = rest.strip_prefix('{').and_then(|inside| inside.split_once('}'));
         let (name, after) = braced.unwrap_or_else(|| {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(rest.len());
             rest.split_at(end)
         });
         result.push_str(known.get(name).map_or("", String::as_str));
@@ -68,18 +75,31 @@ fn parameters(pairs: &[String]) -> Result<Vec<(String, String)>> {
     let mut list = Vec::new();
     let mut variables = Vec::new();
     for pair in pairs {
-        let (name, value) = pair.split_once('=').with_context(|| format!("--param {pair:?} is not NAME=VALUE"))?;
+        let (name, value) = pair
+            .split_once('=')
+            .with_context(|| format!("--param {pair:?} is not NAME=VALUE"))?;
         let variable = format!("PARAM_{}", escaped(name));
         let mut entry = Map::from_iter([("name".to_owned(), Value::from(name))]);
         match serde_json::from_str(value) {
             Ok(Value::Array(items)) => {
                 let items: Vec<String> = items.iter().map(text).collect();
-                variables.extend(items.iter().enumerate().map(|(i, item)| (format!("{variable}_{i}"), item.clone())));
+                variables.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(i, item)| (format!("{variable}_{i}"), item.clone())),
+                );
                 entry.insert("array".to_owned(), items.into());
             }
             Ok(Value::Object(map)) => {
-                let map: Map<String, Value> = map.iter().map(|(key, item)| (key.clone(), text(item).into())).collect();
-                variables.extend(map.iter().map(|(key, item)| (format!("{variable}_{}", escaped(key)), text(item))));
+                let map: Map<String, Value> = map
+                    .iter()
+                    .map(|(key, item)| (key.clone(), text(item).into()))
+                    .collect();
+                variables.extend(
+                    map.iter()
+                        .map(|(key, item)| (format!("{variable}_{}", escaped(key)), text(item))),
+                );
                 entry.insert("map".to_owned(), map.into());
             }
             _ => {
@@ -89,7 +109,11 @@ fn parameters(pairs: &[String]) -> Result<Vec<(String, String)>> {
         }
         list.push(Value::Object(entry));
     }
-    let all = if list.is_empty() { "null".to_owned() } else { Value::from(list).to_string() };
+    let all = if list.is_empty() {
+        "null".to_owned()
+    } else {
+        Value::from(list).to_string()
+    };
     variables.insert(0, ("ARGOCD_APP_PARAMETERS".to_owned(), all));
     Ok(variables)
 }
@@ -99,7 +123,13 @@ fn text(value: &Value) -> String {
 }
 
 fn escaped(name: &str) -> String {
-    let keep = |c: char| if c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' { c } else { '_' };
+    let keep = |c: char| {
+        if c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' {
+            c
+        } else {
+            '_'
+        }
+    };
     name.to_uppercase().chars().map(keep).collect()
 }
 
@@ -112,13 +142,20 @@ mod tests {
 
     fn env(flags: &[&str]) -> BTreeMap<String, String> {
         let line = ["outrigger", "render", "."].iter().chain(flags);
-        let Command::Render(args) = Cli::parse_from(line).command else { panic!("render expected") };
+        let Command::Render(args) = Cli::parse_from(line).command else {
+            panic!("render expected")
+        };
         of(&args.tree, "guestbook").unwrap().into_iter().collect()
     }
 
     #[test]
     fn the_applications_own_variables_are_prefixed_and_interpolated() {
-        let env = env(&["--env", "HOST=$ARGOCD_APP_NAME.${ARGOCD_APP_NAMESPACE}-$$5-$NOPE.", "--env", "EMPTY="]);
+        let env = env(&[
+            "--env",
+            "HOST=$ARGOCD_APP_NAME.${ARGOCD_APP_NAMESPACE}-$$5-$NOPE.",
+            "--env",
+            "EMPTY=",
+        ]);
         assert_eq!(env["ARGOCD_ENV_HOST"], "guestbook.default-$5-.");
         assert_eq!(env["ARGOCD_ENV_EMPTY"], "");
     }
@@ -132,7 +169,14 @@ mod tests {
 
     #[test]
     fn parameters_are_strings_arrays_and_maps() {
-        let env = env(&["--param", "image.tag=v1", "--param", r#"files=["a","b"]"#, "--param", r#"set={"x-y":"1"}"#]);
+        let env = env(&[
+            "--param",
+            "image.tag=v1",
+            "--param",
+            r#"files=["a","b"]"#,
+            "--param",
+            r#"set={"x-y":"1"}"#,
+        ]);
         assert_eq!(env["PARAM_IMAGE_TAG"], "v1");
         assert_eq!(env["PARAM_FILES_1"], "b");
         assert_eq!(env["PARAM_SET_X_Y"], "1");

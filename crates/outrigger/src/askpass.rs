@@ -19,8 +19,8 @@ const FAILED: u8 = 20;
 
 /// Answers git's question in `args` and exits.
 #[allow(clippy::print_stdout, clippy::print_stderr)]
-pub fn run(args: Vec<String>) -> ExitCode {
-    match answer(&args) {
+pub fn run(args: &[String]) -> ExitCode {
+    match answer(args) {
         Ok(line) => {
             println!("{line}");
             ExitCode::SUCCESS
@@ -34,7 +34,10 @@ pub fn run(args: Vec<String>) -> ExitCode {
 
 fn answer(args: &[String]) -> Result<String> {
     let [_, question] = args else {
-        bail!("expected 1 argument, got {}; git calls this program with its prompt", args.len().saturating_sub(1));
+        bail!(
+            "expected 1 argument, got {}; git calls this program with its prompt",
+            args.len().saturating_sub(1)
+        );
     };
     let nonce = std::env::var(NONCE).ok().filter(|nonce| !nonce.is_empty());
     let nonce = nonce.with_context(|| {
@@ -47,16 +50,28 @@ fn answer(args: &[String]) -> Result<String> {
         question if question.starts_with("Password") => true,
         other => bail!("unknown credential type '{other}'"),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let credentials = runtime.block_on(async {
         let endpoint = Endpoint::unix(Path::new(&socket)).map_err(anyhow::Error::msg)?;
         let ask = async {
-            let channel = crate::dial::connect(&endpoint).await.with_context(|| format!("cannot reach {socket}"))?;
-            let reply = AskPassServiceClient::new(channel).get_credentials(CredentialsRequest { nonce }).await;
+            let channel = crate::dial::connect(&endpoint)
+                .await
+                .with_context(|| format!("cannot reach {socket}"))?;
+            let reply = AskPassServiceClient::new(channel)
+                .get_credentials(CredentialsRequest { nonce })
+                .await;
             reply.map_err(|status| anyhow::anyhow!("the repo-server refused: {}", status.message()))
         };
-        tokio::time::timeout(Duration::from_secs(30), ask).await.context("the repo-server did not answer")?
+        tokio::time::timeout(Duration::from_secs(30), ask)
+            .await
+            .context("the repo-server did not answer")?
     })?;
     let credentials = credentials.into_inner();
-    Ok(if wants_password { credentials.password } else { credentials.username })
+    Ok(if wants_password {
+        credentials.password
+    } else {
+        credentials.username
+    })
 }

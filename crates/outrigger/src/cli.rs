@@ -92,7 +92,12 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", env = "OUTRIGGER_GRACE_PERIOD", default_value = "25s", value_parser = duration::parse)]
     pub grace_period: Duration,
     /// The largest output of a command
-    #[arg(long, value_name = "BYTES", env = "OUTRIGGER_MAX_OUTPUT_BYTES", default_value = "256Mi")]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        env = "OUTRIGGER_MAX_OUTPUT_BYTES",
+        default_value = "256Mi"
+    )]
     pub max_output_bytes: Bytes,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -188,17 +193,34 @@ fn ratio(text: &str) -> Result<f64, String> {
 #[derive(Debug, Clone, Args)]
 pub struct OtlpArgs {
     /// OpenTelemetry collector to send traces to, HOST:PORT
-    #[arg(long, value_name = "ADDRESS", env = "ARGOCD_CMP_SERVER_OTLP_ADDRESS", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "ARGOCD_CMP_SERVER_OTLP_ADDRESS",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub otlp_address: String,
     /// Speak plaintext to the collector
     #[arg(long, value_name = "BOOL", env = "ARGOCD_CMP_SERVER_OTLP_INSECURE", default_value = "true", default_missing_value = "true",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = go_bool)]
     pub otlp_insecure: bool,
     /// Headers for the collector: key1=value1,key2=value2
-    #[arg(long, value_name = "KEY=VALUE", env = "ARGOCD_CMP_SERVER_OTLP_HEADERS", value_delimiter = ',', hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        env = "ARGOCD_CMP_SERVER_OTLP_HEADERS",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
     pub otlp_headers: Vec<String>,
     /// Attributes of every trace: key:value,key:value
-    #[arg(long, value_name = "KEY:VALUE", env = "ARGOCD_CMP_SERVER_OTLP_ATTRS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "KEY:VALUE",
+        env = "ARGOCD_CMP_SERVER_OTLP_ATTRS",
+        value_delimiter = ','
+    )]
     pub otlp_attrs: Vec<String>,
     /// The share of traces to record, 0 to 1
     #[arg(long, value_name = "RATIO", env = "ARGOCD_CMP_SERVER_OTLP_SAMPLE_RATIO", default_value = "1", value_parser = ratio)]

@@ -15,31 +15,29 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const LARGEST: u64 = 4 << 20;
 
 /// The file, and what was in it when it was last read.
-pub struct ConfigFile {
+pub(crate) struct ConfigFile {
     path: PathBuf,
     seen: Option<Vec<u8>>,
 }
 
 impl ConfigFile {
     /// The plugin.yaml in `dir`.
-    pub fn in_dir(dir: &Path) -> Self {
-        Self { path: dir.join("plugin.yaml"), seen: None }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn in_dir(dir: &Path) -> Self {
+        Self {
+            path: dir.join("plugin.yaml"),
+            seen: None,
+        }
     }
 
     /// Reads and checks the file.
-    pub fn load(&mut self) -> Result<PluginConfig> {
+    pub(crate) fn load(&mut self) -> Result<PluginConfig> {
         let bytes = read(&self.path);
         self.seen = bytes.as_ref().ok().cloned();
         parse(&self.path, &bytes?)
     }
 
     /// Waits until the file holds something else, then reads and checks that.
-    pub async fn changed(&mut self) -> Result<PluginConfig> {
+    pub(crate) async fn changed(&mut self) -> Result<PluginConfig> {
         loop {
             tokio::time::sleep(INTERVAL).await;
             let bytes = read(&self.path);
@@ -53,14 +51,18 @@ impl ConfigFile {
 }
 
 /// Reads and checks a plugin.yaml.
-pub fn load(path: &Path) -> Result<PluginConfig> {
+pub(crate) fn load(path: &Path) -> Result<PluginConfig> {
     parse(path, &read(path)?)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     let problem = || format!("cannot read {}", path.display());
     let length = std::fs::metadata(path).with_context(problem)?.len();
-    anyhow::ensure!(length <= LARGEST, "{} has {length} bytes; that is no plugin.yaml", path.display());
+    anyhow::ensure!(
+        length <= LARGEST,
+        "{} has {length} bytes; that is no plugin.yaml",
+        path.display()
+    );
     std::fs::read(path).with_context(problem)
 }
 

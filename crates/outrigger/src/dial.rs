@@ -14,7 +14,7 @@ use tonic::transport::{Channel, Uri};
 use tower::service_fn;
 
 /// A connection that is there when this returns.
-pub async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
+pub(crate) async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
     match endpoint {
         Endpoint::Unix(path) => {
             let path = Arc::new(path.clone());
@@ -24,7 +24,10 @@ pub async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
             });
             // The name stands in the requests only; the socket is what is dialled.
             let target = Channel::from_static("http://localhost");
-            Ok(target.initial_stream_window_size(WINDOW).connect_with_connector(connector).await?)
+            Ok(target
+                .initial_stream_window_size(WINDOW)
+                .connect_with_connector(connector)
+                .await?)
         }
         Endpoint::Tcp(address) => {
             let target = Channel::from_shared(format!("http://{address}"))?;
@@ -36,8 +39,12 @@ pub async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
 const WINDOW: u32 = 1 << 20;
 
 /// Dials the host and port of `uri`.
-pub async fn tcp(uri: Uri) -> io::Result<TokioIo<TcpStream>> {
-    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+pub(crate) async fn tcp(uri: Uri) -> io::Result<TokioIo<TcpStream>> {
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") {
+        443
+    } else {
+        80
+    });
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
     for ip in resolve(host).await? {
@@ -56,7 +63,9 @@ async fn resolve(host: &str) -> io::Result<Vec<IpAddr>> {
     if let Ok(ip) = host.parse() {
         return Ok(vec![ip]);
     }
-    let resolver = TokioResolver::builder_tokio().and_then(|builder| builder.build()).map_err(io::Error::other)?;
+    let resolver = TokioResolver::builder_tokio()
+        .and_then(hickory_resolver::ResolverBuilder::build)
+        .map_err(io::Error::other)?;
     let found = resolver.lookup_ip(host).await.map_err(io::Error::other)?;
     Ok(found.iter().collect())
 }

@@ -9,7 +9,7 @@ mod config_file;
 mod demo;
 mod dial;
 mod healthcheck;
-//TMP mod lint;
+mod lint;
 mod logging;
 mod places;
 mod print;
@@ -57,9 +57,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Render(args) => finish(runtime()?.block_on(tools::render(args))),
         Command::Match(args) => Ok(yes_or_no(runtime()?.block_on(tools::matches(args))?)),
         Command::Params(args) => finish(runtime()?.block_on(tools::params(args))),
-        Command::Lint(_) => anyhow::bail!("TMP"),
+        Command::Lint(args) => Ok(yes_or_no(lint::run(&args)?)),
         Command::Schema => {
-            let schema = serde_json::json!({}); //TMP
+            let schema = outrigger_plugin::config::schema::json_schema();
             say!("{}", serde_json::to_string_pretty(&schema)?);
             Ok(ExitCode::SUCCESS)
         }
@@ -79,7 +79,11 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 /// A server's own log says why it failed; this only tells that it did.
 fn serve(args: ServeArgs) -> Result<ExitCode> {
     let served = runtime()?.block_on(Box::pin(serve::run(args)));
-    Ok(if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(SERVER_FAILED) })
+    Ok(if served.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(SERVER_FAILED)
+    })
 }
 
 fn finish(result: Result<()>) -> Result<ExitCode> {
@@ -91,5 +95,8 @@ fn yes_or_no(yes: bool) -> ExitCode {
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start")
 }

@@ -18,7 +18,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::cli::{LogArgs, LogFormat};
 
 /// Writes events in one of upstream's formats.
-pub struct LogLayer<W> {
+pub(crate) struct LogLayer<W> {
     format: LogFormat,
     level: LevelFilter,
     write: W,
@@ -26,7 +26,7 @@ pub struct LogLayer<W> {
 
 impl LogLayer<fn(&str)> {
     /// Writes to stderr.
-    pub fn to_stderr(args: &LogArgs) -> Self {
+    pub(crate) fn to_stderr(args: &LogArgs) -> Self {
         Self::new(args, |line| {
             // A log that cannot be written has nowhere to complain.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -36,7 +36,11 @@ impl LogLayer<fn(&str)> {
 
 impl<W: Fn(&str) + 'static> LogLayer<W> {
     fn new(args: &LogArgs, write: W) -> Self {
-        Self { format: args.logformat, level: args.loglevel, write }
+        Self {
+            format: args.logformat,
+            level: args.loglevel,
+            write,
+        }
     }
 
     fn line(&self, level: Level, fields: BTreeMap<String, Value>) -> String {
@@ -58,7 +62,11 @@ where
 {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         let ours = metadata.target().starts_with("outrigger");
-        let level = if ours { self.level } else { self.level.min(LevelFilter::WARN) };
+        let level = if ours {
+            self.level
+        } else {
+            self.level.min(LevelFilter::WARN)
+        };
         // Spans carry the application's name for lines of any level.
         metadata.is_span() && ours || *metadata.level() <= level
     }
@@ -83,10 +91,16 @@ where
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
-        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
+        for span in context
+            .event_scope(event)
+            .into_iter()
+            .flat_map(tracing_subscriber::registry::Scope::from_root)
+        {
             if let Some(known) = span.extensions().get::<SpanFields>() {
                 let shown = known.0.iter().filter(|(name, _)| !name.starts_with("otel."));
-                fields.0.extend(shown.map(|(name, value)| (name.clone(), value.clone())));
+                fields
+                    .0
+                    .extend(shown.map(|(name, value)| (name.clone(), value.clone())));
             }
         }
         event.record(&mut fields);
@@ -99,7 +113,11 @@ struct Fields(BTreeMap<String, Value>);
 
 impl Fields {
     fn set(&mut self, field: &Field, value: impl Into<Value>) {
-        let name = if field.name() == "message" { "msg" } else { field.name() };
+        let name = if field.name() == "message" {
+            "msg"
+        } else {
+            field.name()
+        };
         self.0.insert(name.to_owned(), value.into());
     }
 }
@@ -146,7 +164,11 @@ fn json_line(level: Level, time: &str, mut fields: BTreeMap<String, Value>) -> S
 
 fn text_line(level: Level, time: &str, mut fields: BTreeMap<String, Value>) -> String {
     let message = fields.remove("msg").unwrap_or_default();
-    let mut line = format!("time=\"{time}\" level={} msg={}", level_name(level), quoted(&message, true));
+    let mut line = format!(
+        "time=\"{time}\" level={} msg={}",
+        level_name(level),
+        quoted(&message, true)
+    );
     for (name, value) in &fields {
         let _ = write!(line, " {name}={}", quoted(value, false));
     }
@@ -161,7 +183,11 @@ fn quoted(value: &Value, always: bool) -> String {
         other => other.to_string(),
     };
     let bare = |c: char| c.is_ascii_alphanumeric() || "-._/@^+".contains(c);
-    if !always && !text.is_empty() && text.chars().all(bare) { text } else { format!("{text:?}") }
+    if !always && !text.is_empty() && text.chars().all(bare) {
+        text
+    } else {
+        format!("{text:?}")
+    }
 }
 
 #[cfg(test)]
@@ -174,7 +200,10 @@ mod tests {
 
     fn logged(format: LogFormat, level: LevelFilter, work: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let args = LogArgs { logformat: format, loglevel: level };
+        let args = LogArgs {
+            logformat: format,
+            loglevel: level,
+        };
         let kept = Arc::clone(&lines);
         let layer = LogLayer::new(&args, move |line| kept.lock().unwrap().push(line.to_owned()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
@@ -199,7 +228,9 @@ mod tests {
 
     #[test]
     fn a_text_line_is_one_line_of_pairs() {
-        let lines = logged(LogFormat::Text, LevelFilter::INFO, || tracing::info!(dir = "/a b", n = 1, "say \"hi\"\n"));
+        let lines = logged(LogFormat::Text, LevelFilter::INFO, || {
+            tracing::info!(dir = "/a b", n = 1, "say \"hi\"\n");
+        });
         let line = lines[0].split_once(' ').unwrap().1;
         assert_eq!(line, "level=info msg=\"say \\\"hi\\\"\\n\" dir=\"/a b\" n=1\n");
     }

@@ -27,14 +27,16 @@ macro_rules! tell {
 pub(crate) use {say, tell};
 
 /// An empty table with these columns.
-pub fn table(columns: &[&str]) -> Table {
+pub(crate) fn table(columns: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(columns.iter().map(|column| column.to_uppercase()));
+    table
+        .load_style(presets::NOTHING)
+        .set_header(columns.iter().map(|column| column.to_uppercase()));
     table
 }
 
 /// The phases of a call and their times.
-pub fn phases(phases: &[(Phase, Duration)]) -> String {
+pub(crate) fn phases(phases: &[(Phase, Duration)]) -> String {
     let mut table = table(&["phase", "time"]);
     for (phase, took) in phases {
         table.add_row([phase.name().to_owned(), duration::human(*took)]);
@@ -48,15 +50,23 @@ pub fn phases(phases: &[(Phase, Duration)]) -> String {
 }
 
 /// `1 manifest`, `2 manifests`.
-pub fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
 }
 
 /// The parameters a plugin announces.
-pub fn parameters(announcements: &[ParameterAnnouncement]) -> String {
+pub(crate) fn parameters(announcements: &[ParameterAnnouncement]) -> String {
     let mut table = table(&["name", "type", "required", "default", "title"]);
     for parameter in announcements {
-        let kind = if parameter.collection_type.is_empty() { "string" } else { &parameter.collection_type };
+        let kind = if parameter.collection_type.is_empty() {
+            "string"
+        } else {
+            &parameter.collection_type
+        };
         let default = match kind {
             "array" => parameter.array.join(", "),
             "map" => {
@@ -72,7 +82,7 @@ pub fn parameters(announcements: &[ParameterAnnouncement]) -> String {
 }
 
 /// One manifest, given as JSON, in block YAML.
-pub fn yaml(manifest: &str) -> Result<String> {
+pub(crate) fn yaml(manifest: &str) -> Result<String> {
     let value: Value = serde_json::from_str(manifest)?;
     let mut text = String::new();
     match &value {
@@ -163,13 +173,20 @@ fn plain_or_quoted(text: &str) -> String {
 fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     let special = ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
-    special.iter().fold(json, |json, c| json.replace(*c, &format!("\\u{:04x}", u32::from(*c))))
+    special.iter().fold(json, |json, c| {
+        json.replace(*c, &format!("\\u{:04x}", u32::from(*c)))
+    })
 }
 
 /// Text of several lines that a literal block holds as it is.
 fn is_block(text: &str) -> bool {
-    let printable = |c: char| c == '\n' || c == '\t' || (!c.is_control() && !['\u{2028}', '\u{2029}', '\u{feff}'].contains(&c));
-    text.contains('\n') && !text.starts_with([' ', '\n', '\t']) && text.trim_end_matches('\n').len() + 1 >= text.len() && text.chars().all(printable)
+    let printable = |c: char| {
+        c == '\n' || c == '\t' || (!c.is_control() && !['\u{2028}', '\u{2029}', '\u{feff}'].contains(&c))
+    };
+    text.contains('\n')
+        && !text.starts_with([' ', '\n', '\t'])
+        && text.trim_end_matches('\n').len() + 1 >= text.len()
+        && text.chars().all(printable)
 }
 
 fn block(text: &mut String, lines: &str, indent: usize) {
@@ -206,7 +223,49 @@ mod tests {
 
     #[test]
     fn strings_that_look_like_something_else_stay_strings() {
-        for text in ["no", "y", "on", "null", "~", "1", "1.0", "0x1f", "1e3", "", " a", "a ", "a: b", "a #b", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "{a", "[a", "'a", "\"a", "a\tb", "2001-01-01", "12:30:45", ".inf", "=", "<<", "a\u{2028}b", "é", "\u{feff}x", "a\r\nb", "a\n\nb\n", "a\n\n", "\na", "a\n b", "---", "..."] {
+        for text in [
+            "no",
+            "y",
+            "on",
+            "null",
+            "~",
+            "1",
+            "1.0",
+            "0x1f",
+            "1e3",
+            "",
+            " a",
+            "a ",
+            "a: b",
+            "a #b",
+            "- a",
+            "*a",
+            "&a",
+            "!a",
+            "%a",
+            "@a",
+            "`a",
+            "{a",
+            "[a",
+            "'a",
+            "\"a",
+            "a\tb",
+            "2001-01-01",
+            "12:30:45",
+            ".inf",
+            "=",
+            "<<",
+            "a\u{2028}b",
+            "é",
+            "\u{feff}x",
+            "a\r\nb",
+            "a\n\nb\n",
+            "a\n\n",
+            "\na",
+            "a\n b",
+            "---",
+            "...",
+        ] {
             survives(&serde_json::json!({"v": text, "l": [text], text: 1}).to_string());
         }
     }

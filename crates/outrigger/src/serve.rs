@@ -21,9 +21,12 @@ use crate::places;
 use crate::telemetry::Telemetry;
 
 /// Serves until SIGTERM or SIGINT.
-pub async fn run(args: ServeArgs) -> Result<()> {
+pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let telemetry = Telemetry::start(&args.log, &args.otlp)?;
-    info!(version = env!("CARGO_PKG_VERSION"), "Outrigger plugin server is starting");
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        "Outrigger plugin server is starting"
+    );
     let result = App::build(&args, &telemetry).await;
     let result = match result {
         Ok(app) => app.run().await,
@@ -56,7 +59,8 @@ impl<'a> App<'a> {
         let config = file.load()?;
         let metrics = Arc::new(Metrics::new());
         let base = places::work_base();
-        let work = WorkDir::open(&base).with_context(|| format!("cannot use {} for source trees", base.display()))?;
+        let work = WorkDir::open(&base)
+            .with_context(|| format!("cannot use {} for source trees", base.display()))?;
         sweep(&work);
         let equipment = Equipment {
             work,
@@ -76,11 +80,26 @@ impl<'a> App<'a> {
         let server = Server::new(Arc::clone(&plugin), options).await;
         let (readiness, stop_http) = (Readiness::default(), CancellationToken::new());
         if let Some(address) = &args.http {
-            let bound = serve_http(address, Arc::clone(&metrics), readiness.clone(), stop_http.clone()).await;
+            let bound = serve_http(
+                address,
+                Arc::clone(&metrics),
+                readiness.clone(),
+                stop_http.clone(),
+            )
+            .await;
             let bound = bound.with_context(|| format!("cannot serve HTTP on {address}"))?;
             info!("serving /metrics, /healthz and /readyz on {bound}");
         }
-        let mut app = Self { args, file, plugin, server, endpoints: Vec::new(), metrics, readiness, stop_http };
+        let mut app = Self {
+            args,
+            file,
+            plugin,
+            server,
+            endpoints: Vec::new(),
+            metrics,
+            readiness,
+            stop_http,
+        };
         let config = app.plugin.config();
         app.listen(&config).await?;
         app.readiness.set_ready(true);
@@ -98,7 +117,10 @@ impl<'a> App<'a> {
             }
         }
         self.readiness.set_ready(false);
-        info!(grace = duration::human(self.args.grace_period), "stopping: no new connections, running calls go on");
+        info!(
+            grace = duration::human(self.args.grace_period),
+            "stopping: no new connections, running calls go on"
+        );
         let finished = tokio::select! {
             finished = self.server.shutdown(self.args.grace_period) => finished,
             // Asked twice: whoever asks does not want to wait.
@@ -115,7 +137,8 @@ impl<'a> App<'a> {
 
     /// Listens where `config` and the flags say, and nowhere else. If that fails, the old places stay.
     async fn listen(&mut self, config: &PluginConfig) -> Result<()> {
-        let own = Endpoint::unix(&places::socket_dir().join(config.socket_file_name())).map_err(anyhow::Error::msg)?;
+        let own = Endpoint::unix(&places::socket_dir().join(config.socket_file_name()))
+            .map_err(anyhow::Error::msg)?;
         let mut wanted = self.args.listen.clone();
         if !config.spec.listen_address.is_empty() {
             let address = config.spec.listen_address.parse().map_err(anyhow::Error::msg);
@@ -124,16 +147,25 @@ impl<'a> App<'a> {
         if wanted.is_empty() || places::socket_dir().is_dir() {
             wanted.push(own);
         } else {
-            info!("{} is not there: no socket for a repo-server in this pod", places::socket_dir().display());
+            info!(
+                "{} is not there: no socket for a repo-server in this pod",
+                places::socket_dir().display()
+            );
         }
         for endpoint in &wanted {
             if !self.endpoints.contains(endpoint) {
-                let bound = self.server.listen(endpoint).await.with_context(|| cannot_listen(endpoint))?;
+                let bound = self
+                    .server
+                    .listen(endpoint)
+                    .await
+                    .with_context(|| cannot_listen(endpoint))?;
                 info!("serving plugin {} on {bound}", config.name_and_version());
                 self.endpoints.push(endpoint.clone());
             }
         }
-        let (kept, gone) = std::mem::take(&mut self.endpoints).into_iter().partition(|old| wanted.contains(old));
+        let (kept, gone) = std::mem::take(&mut self.endpoints)
+            .into_iter()
+            .partition(|old| wanted.contains(old));
         self.endpoints = kept;
         let gone: Vec<Endpoint> = gone;
         for endpoint in gone {
@@ -155,11 +187,15 @@ impl<'a> App<'a> {
         match result {
             Ok(()) => {
                 self.readiness.set_remark(None);
-                info!(digest = self.plugin.describe().digest, "plugin.yaml changed and is in use");
+                info!(
+                    digest = self.plugin.describe().digest,
+                    "plugin.yaml changed and is in use"
+                );
             }
             Err(failure) => {
                 error!("plugin.yaml changed, but the last good one stays in use: {failure:#}");
-                self.readiness.set_remark(Some(format!("the last good plugin.yaml is served: {failure:#}")));
+                self.readiness
+                    .set_remark(Some(format!("the last good plugin.yaml is served: {failure:#}")));
             }
         }
     }
@@ -198,7 +234,9 @@ fn command_limits(args: &ServeArgs) -> Result<CommandLimits> {
 fn exec_timeout(name: &str) -> Result<Option<Duration>> {
     match std::env::var(name) {
         Ok(text) if !text.is_empty() => {
-            let timeout = duration::parse(&text).map_err(anyhow::Error::msg).with_context(|| name.to_owned())?;
+            let timeout = duration::parse(&text)
+                .map_err(anyhow::Error::msg)
+                .with_context(|| name.to_owned())?;
             Ok(Some(timeout))
         }
         _ => Ok(None),
@@ -211,10 +249,16 @@ fn sweep(work: &WorkDir) {
     tokio::task::spawn_blocking(move || match work.sweep() {
         Ok(swept) => {
             if swept.removed > 0 {
-                info!(removed = swept.removed, "removed source trees that an earlier server left");
+                info!(
+                    removed = swept.removed,
+                    "removed source trees that an earlier server left"
+                );
             }
             for (path, failure) in swept.failed {
-                warn!("cannot remove {}, which an earlier server left: {failure}", path.display());
+                warn!(
+                    "cannot remove {}, which an earlier server left: {failure}",
+                    path.display()
+                );
             }
         }
         Err(failure) => warn!("cannot remove what an earlier server left: {failure}"),

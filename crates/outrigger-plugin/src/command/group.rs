@@ -78,7 +78,9 @@ impl Group {
     }
 
     async fn reap(&self) {
-        let Ok(mut children) = signal(SignalKind::child()) else { return };
+        let Ok(mut children) = signal(SignalKind::child()) else {
+            return;
+        };
         let reap = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
         loop {
             match waitid(Id::PGid(self.leader), reap) {

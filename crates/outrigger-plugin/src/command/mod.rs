@@ -19,8 +19,8 @@ use nix::sys::wait::WaitStatus;
 use tokio::time::Instant;
 
 pub use environment::Environment;
-pub use group::adopt_orphans;
 pub(crate) use group::Group;
+pub use group::adopt_orphans;
 use output::{Tail, read_capped, read_tail};
 
 use crate::call::Phase;
@@ -40,7 +40,11 @@ pub struct CommandLimits {
 
 impl Default for CommandLimits {
     fn default() -> Self {
-        Self { timeout: None, fatal_timeout: None, output_bytes: 256 * 1024 * 1024 }
+        Self {
+            timeout: None,
+            fatal_timeout: None,
+            output_bytes: 256 * 1024 * 1024,
+        }
     }
 }
 
@@ -117,7 +121,9 @@ pub enum CommandError {
         allowed: Duration,
     },
     /// The tool printed more than a reply can hold.
-    #[error("{phase}: `{command}` printed more than {cap} bytes and was killed; raise --max-output-bytes if that is meant")]
+    #[error(
+        "{phase}: `{command}` printed more than {cap} bytes and was killed; raise --max-output-bytes if that is meant"
+    )]
     TooMuchOutput {
         /// The phase it belongs to.
         phase: Phase,
@@ -127,7 +133,9 @@ pub enum CommandError {
         cap: usize,
     },
     /// A variable is too long for the kernel and could not be written to a file either.
-    #[error("the environment variable {name} is too long for a program, and writing it to a file failed: {source}")]
+    #[error(
+        "the environment variable {name} is too long for a program, and writing it to a file failed: {source}"
+    )]
     LongVariable {
         /// The variable.
         name: String,
@@ -144,7 +152,9 @@ impl CommandError {
 }
 
 fn of_allowed(allowed: Option<Duration>) -> String {
-    allowed.map_or_else(String::new, |allowed| format!(" of {} allowed", duration::human(allowed)))
+    allowed.map_or_else(String::new, |allowed| {
+        format!(" of {} allowed", duration::human(allowed))
+    })
 }
 
 /// Runs one command to its end and adds its group to `groups`, which the caller ends with the render.
@@ -170,7 +180,10 @@ pub(crate) async fn run(
     };
     let exited = OnceLock::new();
     let work = async {
-        let reads = tokio::join!(read_capped(stdout, invocation.limits.output_bytes), read_tail(stderr, &tail));
+        let reads = tokio::join!(
+            read_capped(stdout, invocation.limits.output_bytes),
+            read_tail(stderr, &tail)
+        );
         reads.0
     };
     // The leader may exit while what it started still prints: the output ends when nobody holds it open.
@@ -242,11 +255,17 @@ pub(crate) async fn run(
             allowed,
         });
     }
-    Ok(Output { stdout, stderr: stderr_so_far() })
+    Ok(Output {
+        stdout,
+        stderr: stderr_so_far(),
+    })
 }
 
 /// The earlier of the command's own time and the request's deadline: when, whose it is, how long it gives.
-fn time_limit(invocation: &Invocation<'_>, started: Instant) -> (Option<Instant>, &'static str, Option<Duration>) {
+fn time_limit(
+    invocation: &Invocation<'_>,
+    started: Instant,
+) -> (Option<Instant>, &'static str, Option<Duration>) {
     let own = invocation.limits.timeout.map(|timeout| started + timeout);
     let (at, whose) = match (own, invocation.deadline) {
         (Some(own), Some(deadline)) if own < deadline => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
@@ -304,7 +323,10 @@ fn look_up(program: &str) -> Result<PathBuf, String> {
             candidate.is_file() && nix::unistd::access(candidate, nix::unistd::AccessFlags::X_OK).is_ok()
         })
         .ok_or_else(|| {
-            format!("{program:?} is not in PATH ({}); is it in the plugin's image?", path.to_string_lossy())
+            format!(
+                "{program:?} is not in PATH ({}); is it in the plugin's image?",
+                path.to_string_lossy()
+            )
         })
 }
 

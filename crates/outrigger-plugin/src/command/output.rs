@@ -33,7 +33,9 @@ pub(super) async fn read_tail(fd: OwnedFd, tail: &std::sync::Mutex<Tail>) -> std
         if read == 0 {
             return Ok(());
         }
-        tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(&buffer[..read]);
+        tail.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(&buffer[..read]);
     }
 }
 
@@ -66,7 +68,11 @@ impl Tail {
         }
         let text = String::from_utf8_lossy(kept);
         let text = text.trim();
-        if cut { format!("[…]\n{text}") } else { text.to_owned() }
+        if cut {
+            format!("[…]\n{text}")
+        } else {
+            text.to_owned()
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub struct ParameterAnnouncement {
     pub map: BTreeMap<String, String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+// serde asks for a reference.
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -80,13 +80,20 @@ pub(super) fn announcements(
             *slot = None;
             continue;
         }
-        announcement(decoder, &format!("{path}[{index}]"), item, slot.get_or_insert_default());
+        announcement(
+            decoder,
+            &format!("{path}[{index}]"),
+            item,
+            slot.get_or_insert_default(),
+        );
     }
 }
 
 fn announcement(decoder: &mut Decoder, path: &str, node: Node<'_>, out: &mut ParameterAnnouncement) {
     for Entry { key, value } in decoder.entries(path, node) {
-        let Some(field) = keys::field(keys::ANNOUNCEMENT, &key.text) else { continue };
+        let Some(field) = keys::field(keys::ANNOUNCEMENT, &key.text) else {
+            continue;
+        };
         let path = format!("{path}.{field}");
         match field {
             "name" => decoder.text(&path, value, &mut out.name),

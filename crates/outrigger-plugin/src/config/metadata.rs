@@ -9,7 +9,9 @@ use crate::yaml::{Entry, Node};
 /// Reads the name and checks the types of everything else.
 pub(super) fn metadata(decoder: &mut Decoder, node: Node<'_>, name: &mut String) {
     for Entry { key, value } in decoder.entries("metadata", node) {
-        let Some(field) = keys::field(keys::METADATA, &key.text) else { continue };
+        let Some(field) = keys::field(keys::METADATA, &key.text) else {
+            continue;
+        };
         let path = format!("metadata.{field}");
         match field {
             "name" => decoder.text(&path, value, name),
@@ -25,10 +27,17 @@ pub(super) fn metadata(decoder: &mut Decoder, node: Node<'_>, name: &mut String)
 }
 
 fn each(decoder: &mut Decoder, path: &str, node: Node<'_>, fields: &[&'static str]) {
-    for (index, item) in decoder.items(path, node, "").unwrap_or_default().into_iter().enumerate() {
+    for (index, item) in decoder
+        .items(path, node, "")
+        .unwrap_or_default()
+        .into_iter()
+        .enumerate()
+    {
         let path = format!("{path}[{index}]");
         for Entry { key, value } in decoder.entries(&path, item) {
-            let Some(field) = keys::field(fields, &key.text) else { continue };
+            let Some(field) = keys::field(fields, &key.text) else {
+                continue;
+            };
             let path = format!("{path}.{field}");
             match field {
                 "controller" | "blockOwnerDeletion" => decoder.flag(&path, value, &mut false),

@@ -95,7 +95,10 @@ pub enum EmptyOutput {
 }
 
 pub(super) fn spec(decoder: &mut Decoder, node: Node<'_>, out: &mut Spec) {
-    let mut slots: Vec<_> = std::mem::take(&mut out.parameters.statics).into_iter().map(Some).collect();
+    let mut slots: Vec<_> = std::mem::take(&mut out.parameters.statics)
+        .into_iter()
+        .map(Some)
+        .collect();
     for Entry { key, value } in decoder.entries("spec", node) {
         match keys::field(keys::SPEC, &key.text) {
             Some("version") => decoder.text_with_hint("spec.version", value, &mut out.version, VERSION_HINT),
@@ -106,7 +109,9 @@ pub(super) fn spec(decoder: &mut Decoder, node: Node<'_>, out: &mut Spec) {
             Some("preserveFileMode") => {
                 decoder.flag("spec.preserveFileMode", value, &mut out.preserve_file_mode);
             }
-            Some("provideGitCreds") => decoder.flag("spec.provideGitCreds", value, &mut out.provide_git_creds),
+            Some("provideGitCreds") => {
+                decoder.flag("spec.provideGitCreds", value, &mut out.provide_git_creds);
+            }
             Some("listenAddress") => decoder.text("spec.listenAddress", value, &mut out.listen_address),
             Some("outrigger") => outrigger(decoder, value, &mut out.outrigger),
             _ => {}
@@ -198,7 +203,9 @@ fn empty_output(decoder: &mut Decoder, node: Node<'_>, out: &mut EmptyOutput) {
         "fail" => *out = EmptyOutput::Fail,
         other => {
             let suggestion = keys::similar(&["warn", "fail"], other);
-            let hint = suggestion.map(|known| format!("did you mean {known}?")).unwrap_or_default();
+            let hint = suggestion
+                .map(|known| format!("did you mean {known}?"))
+                .unwrap_or_default();
             let message = "spec.outrigger.emptyOutput must be warn or fail".to_owned();
             decoder.problem(node, "setting", message, &hint);
         }

@@ -24,7 +24,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
 
 /// A bound listener.
 pub(super) enum Listener {
-    Unix { listener: UnixListener, file: SocketFile },
+    Unix {
+        listener: UnixListener,
+        file: SocketFile,
+    },
     Tcp(TcpListener),
 }
 
@@ -54,14 +57,17 @@ impl Listener {
             Endpoint::Unix(path) => {
                 make_room(path)?;
                 let listener = UnixListener::bind(path)?;
-                let file = SocketFile { path: path.clone(), identity: identity(path) };
+                let file = SocketFile {
+                    path: path.clone(),
+                    identity: identity(path),
+                };
                 Ok(Self::Unix { listener, file })
             }
             Endpoint::Tcp(address) => match TcpListener::bind(address).await {
                 // A machine without IPv6: `:PORT` still means every address there is.
-                Err(_) if address.starts_with("[::]:") => {
-                    Ok(Self::Tcp(TcpListener::bind(address.replace("[::]", "0.0.0.0")).await?))
-                }
+                Err(_) if address.starts_with("[::]:") => Ok(Self::Tcp(
+                    TcpListener::bind(address.replace("[::]", "0.0.0.0")).await?,
+                )),
                 bound => Ok(Self::Tcp(bound?)),
             },
         }
@@ -147,7 +153,10 @@ fn make_room(path: &Path) -> io::Result<()> {
         Ok(metadata) if metadata.file_type().is_socket() => std::fs::remove_file(path),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("{} exists and is not a socket; remove it or choose another name", path.display()),
+            format!(
+                "{} exists and is not a socket; remove it or choose another name",
+                path.display()
+            ),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

@@ -74,7 +74,11 @@ impl Scanner<'_> {
     }
 
     /// Steps over indentation and empty lines. An `indent` of 0 is not known yet and found out here.
-    fn skip_block_indentation(&mut self, indent: &mut i64, empty_lines: &mut String) -> Result<(), YamlError> {
+    fn skip_block_indentation(
+        &mut self,
+        indent: &mut i64,
+        empty_lines: &mut String,
+    ) -> Result<(), YamlError> {
         let mut deepest = 0;
         loop {
             let inside = |column: u32, indent: i64| indent == 0 || i64::from(column) < indent;

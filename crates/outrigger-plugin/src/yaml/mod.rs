@@ -6,8 +6,9 @@
 //! where they stand, and whatever follows the first document is ignored. Reading is bounded: nesting, alias
 //! expansion and the size of the JSON text have limits, and nothing here recurses over its input.
 //!
-//! Not promised: the texts of errors, and what two *different* YAML keys with one JSON spelling (`1` and `"1"`)
-//! give: the reference picks one of them at random, here the later one wins.
+//! Not promised: the texts of errors; what two *different* YAML keys with one JSON spelling (`1`, `1.0` and
+//! `"1"`) give, where the reference picks one at random and here the later one wins; and byte order marks inside
+//! a document, which the reference takes for white space or for text depending on where its read buffer begins.
 //!
 //! ```text
 //! bytes ─ source ─▶ text ─ scanner ─▶ tokens ─ parser ─▶ Document ─ json ─▶ JSON text
@@ -18,9 +19,11 @@
 //! token and panic on some inputs.
 
 mod blocks;
+mod collections;
 mod cursor;
 mod expand;
 mod float;
+mod indicators;
 mod json;
 mod json_text;
 mod json_tree;
@@ -38,8 +41,8 @@ mod tree;
 pub use float::format_json_float;
 pub use json::write_json_string;
 pub(crate) use json_text::{JsonError, json_value_end, push_lossy, skip_json_space};
-pub(crate) use timestamp::is_rfc3339;
 pub use resolve::Scalar;
+pub(crate) use timestamp::is_rfc3339;
 pub use tree::{Content, Document, Entry, Key, Node};
 
 /// Where something begins: zero-based line and column (in characters).
@@ -63,7 +66,11 @@ pub struct YamlError {
 
 impl YamlError {
     fn at(mark: Mark, reason: impl Into<String>) -> Self {
-        Self { line: mark.line as usize + 1, column: mark.column as usize + 1, reason: reason.into() }
+        Self {
+            line: mark.line as usize + 1,
+            column: mark.column as usize + 1,
+            reason: reason.into(),
+        }
     }
 }
 

@@ -33,14 +33,21 @@ pub(super) fn parse(text: &str, spoiled: Option<YamlError>) -> Result<Tree, Yaml
     if let Some(error) = spoiled.filter(|_| parser.scanner.cursor.is_starved()) {
         return Err(error);
     }
-    let document = Document { root: result?, nodes: parser.nodes, every_entry: false };
+    let document = Document {
+        root: result?,
+        nodes: parser.nodes,
+        every_entry: false,
+    };
     check_merges(&document, &parser.merged)?;
-    Ok(Tree { document, has_aliases: parser.has_aliases })
+    Ok(Tree {
+        document,
+        has_aliases: parser.has_aliases,
+    })
 }
 
 /// Where in its collection an open collection is.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+pub(super) enum State {
     /// Before the first entry of a flow collection.
     First,
     /// Before an entry or a key.
@@ -54,7 +61,7 @@ enum State {
 }
 
 #[derive(Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     BlockSequence,
     /// A list whose dashes stand directly below the key it belongs to.
     IndentlessSequence,
@@ -73,8 +80,8 @@ struct Frame {
     children: usize,
 }
 
-struct Parser<'a> {
-    scanner: Scanner<'a>,
+pub(super) struct Parser<'a> {
+    pub(super) scanner: Scanner<'a>,
     nodes: Vec<NodeData>,
     anchors: HashMap<&'a str, NodeId>,
     handles: Vec<(&'a str, Vec<u8>)>,
@@ -169,189 +176,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn set_state(&mut self, state: State) {
+    pub(super) fn set_state(&mut self, state: State) {
         if let Some(frame) = self.frames.last_mut() {
             frame.state = state;
         }
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.frames.pop();
     }
 
-    fn block_sequence(&mut self) -> Result<(), YamlError> {
-        match self.scanner.take()? {
-            (mark, Token::BlockEntry) => {
-                if matches!(self.scanner.peek()?, Token::BlockEntry | Token::BlockEnd) {
-                    self.empty(mark)?;
-                } else {
-                    self.node(true, false)?;
-                }
-                Ok(())
-            }
-            (_, Token::BlockEnd) => {
-                self.close();
-                Ok(())
-            }
-            (mark, _) => Err(YamlError::at(mark, "expected another '- ' or the end of the list")),
-        }
-    }
-
-    fn indentless_sequence(&mut self) -> Result<(), YamlError> {
-        if *self.scanner.peek()? != Token::BlockEntry {
-            self.close();
-            return Ok(());
-        }
-        let (mark, _) = self.scanner.take()?;
-        match self.scanner.peek()? {
-            Token::BlockEntry | Token::Key | Token::Value | Token::BlockEnd => self.empty(mark)?,
-            _ => self.node(true, false)?,
-        };
-        Ok(())
-    }
-
-    fn block_mapping_key(&mut self) -> Result<(), YamlError> {
-        match self.scanner.take()? {
-            (mark, Token::Key) => {
-                self.set_state(State::Value);
-                self.block_mapping_part(mark)
-            }
-            (_, Token::BlockEnd) => {
-                self.close();
-                Ok(())
-            }
-            (mark, _) => Err(YamlError::at(mark, "expected another key or the end of the mapping")),
-        }
-    }
-
-    fn block_mapping_value(&mut self) -> Result<(), YamlError> {
-        self.set_state(State::Entry);
-        if *self.scanner.peek()? == Token::Value {
-            let (mark, _) = self.scanner.take()?;
-            return self.block_mapping_part(mark);
-        }
-        let mark = self.scanner.peek_mark()?;
-        self.empty(mark).map(drop)
-    }
-
-    fn block_mapping_part(&mut self, mark: Mark) -> Result<(), YamlError> {
-        match self.scanner.peek()? {
-            Token::Key | Token::Value | Token::BlockEnd => self.empty(mark)?,
-            _ => self.node(true, true)?,
-        };
-        Ok(())
-    }
-
-    fn flow_sequence(&mut self, first: bool) -> Result<(), YamlError> {
-        if !first && *self.scanner.peek()? != Token::FlowSequenceEnd {
-            let (mark, token) = self.scanner.take()?;
-            if token != Token::FlowEntry {
-                return Err(YamlError::at(mark, "expected ',' or ']'"));
-            }
-        }
-        self.set_state(State::Entry);
-        match self.scanner.peek()? {
-            Token::FlowSequenceEnd => {
-                self.scanner.take()?;
-                self.close();
-            }
-            Token::Key => {
-                let (mark, _) = self.scanner.take()?;
-                self.open(mark, Shape::FlowPair, None)?;
-            }
-            _ => {
-                self.node(false, false)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn flow_pair(&mut self, state: State) -> Result<(), YamlError> {
-        if state == State::End {
-            self.scanner.peek()?;
-            self.close();
-            return Ok(());
-        }
-        let ends = |token: &Token<'_>| matches!(token, Token::FlowEntry | Token::FlowSequenceEnd);
-        if state == State::Value {
-            self.set_state(State::End);
-            if *self.scanner.peek()? == Token::Value {
-                self.scanner.take()?;
-                if !ends(self.scanner.peek()?) {
-                    self.node(false, false)?;
-                    return Ok(());
-                }
-            }
-            let mark = self.scanner.peek_mark()?;
-            return self.empty(mark).map(drop);
-        }
-        self.set_state(State::Value);
-        let token = self.scanner.peek()?;
-        if ends(token) || *token == Token::Value {
-            // The reference drops this token, so `[? : a]` is an error to it.
-            let (mark, _) = self.scanner.take()?;
-            self.empty(mark)?;
-        } else {
-            self.node(false, false)?;
-        }
-        Ok(())
-    }
-
-    fn flow_mapping(&mut self, state: State) -> Result<(), YamlError> {
-        let ends = |token: &Token<'_>| matches!(token, Token::FlowEntry | Token::FlowMappingEnd);
-        match state {
-            State::NoValue => {
-                self.set_state(State::Entry);
-                let mark = self.scanner.peek_mark()?;
-                self.empty(mark).map(drop)
-            }
-            State::Value => {
-                self.set_state(State::Entry);
-                if *self.scanner.peek()? == Token::Value {
-                    self.scanner.take()?;
-                    if !ends(self.scanner.peek()?) {
-                        self.node(false, false)?;
-                        return Ok(());
-                    }
-                }
-                let mark = self.scanner.peek_mark()?;
-                self.empty(mark).map(drop)
-            }
-            _ => self.flow_mapping_key(state == State::First),
-        }
-    }
-
-    fn flow_mapping_key(&mut self, first: bool) -> Result<(), YamlError> {
-        if !first && *self.scanner.peek()? != Token::FlowMappingEnd {
-            let (mark, token) = self.scanner.take()?;
-            if token != Token::FlowEntry {
-                return Err(YamlError::at(mark, "expected ',' or '}'"));
-            }
-        }
-        match self.scanner.peek()? {
-            Token::FlowMappingEnd => {
-                self.scanner.take()?;
-                self.close();
-            }
-            Token::Key => {
-                self.scanner.take()?;
-                self.set_state(State::Value);
-                let mark = self.scanner.peek_mark()?;
-                match self.scanner.peek()? {
-                    Token::Value | Token::FlowEntry | Token::FlowMappingEnd => self.empty(mark)?,
-                    _ => self.node(false, false)?,
-                };
-            }
-            _ => {
-                self.set_state(State::NoValue);
-                self.node(false, false)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Reads a node: all of a scalar or alias, only the beginning of a collection.
-    fn node(&mut self, block: bool, indentless: bool) -> Result<NodeId, YamlError> {
+    pub(super) fn node(&mut self, block: bool, indentless: bool) -> Result<NodeId, YamlError> {
         let mark = self.scanner.peek_mark()?;
         if let Token::Alias(name) = self.scanner.peek()? {
             let Some(target) = self.anchors.get(*name).copied() else {
@@ -384,7 +220,12 @@ impl<'a> Parser<'a> {
         self.leaf(mark, anchor, tag.as_deref(), Cow::Borrowed(""), true)
     }
 
-    fn scalar(&mut self, mark: Mark, anchor: Option<&'a str>, tag: Option<&[u8]>) -> Result<NodeId, YamlError> {
+    fn scalar(
+        &mut self,
+        mark: Mark,
+        anchor: Option<&'a str>,
+        tag: Option<&[u8]>,
+    ) -> Result<NodeId, YamlError> {
         match self.scanner.take()?.1 {
             Token::Scalar { value, plain } => self.leaf(mark, anchor, tag, value, plain),
             _ => Err(YamlError::at(mark, "expected a value")),
@@ -430,8 +271,14 @@ impl<'a> Parser<'a> {
         Ok([prefix, &tag.suffix].concat())
     }
 
-    fn empty(&mut self, mark: Mark) -> Result<NodeId, YamlError> {
-        self.add(mark, Kind::Scalar { value: Scalar::Null, merge: false })
+    pub(super) fn empty(&mut self, mark: Mark) -> Result<NodeId, YamlError> {
+        self.add(
+            mark,
+            Kind::Scalar {
+                value: Scalar::Null,
+                merge: false,
+            },
+        )
     }
 
     fn leaf(
@@ -451,16 +298,29 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
-    fn open(&mut self, mark: Mark, shape: Shape, anchor: Option<&'a str>) -> Result<NodeId, YamlError> {
+    pub(super) fn open(
+        &mut self,
+        mark: Mark,
+        shape: Shape,
+        anchor: Option<&'a str>,
+    ) -> Result<NodeId, YamlError> {
         let (kind, state) = match shape {
-            Shape::BlockSequence | Shape::IndentlessSequence => (Kind::Sequence { first: NONE }, State::Entry),
+            Shape::BlockSequence | Shape::IndentlessSequence => {
+                (Kind::Sequence { first: NONE }, State::Entry)
+            }
             Shape::BlockMapping | Shape::FlowPair => (Kind::Mapping { first: NONE }, State::Entry),
             Shape::FlowSequence => (Kind::Sequence { first: NONE }, State::First),
             Shape::FlowMapping => (Kind::Mapping { first: NONE }, State::First),
         };
         let node = self.add(mark, kind)?;
         self.name(anchor, node);
-        self.frames.push(Frame { shape, state, node, last_child: NONE, children: 0 });
+        self.frames.push(Frame {
+            shape,
+            state,
+            node,
+            last_child: NONE,
+            children: 0,
+        });
         Ok(node)
     }
 
@@ -476,7 +336,11 @@ impl<'a> Parser<'a> {
         if id == NONE {
             return Err(YamlError::at(mark, "the document has too many nodes"));
         }
-        self.nodes.push(NodeData { mark, next: NONE, kind });
+        self.nodes.push(NodeData {
+            mark,
+            next: NONE,
+            kind,
+        });
         let Some(frame) = self.frames.last_mut() else {
             return Ok(id);
         };
@@ -486,7 +350,9 @@ impl<'a> Parser<'a> {
         let parent = frame.node;
         if previous != NONE {
             self.nodes[previous as usize].next = id;
-        } else if let Kind::Sequence { first } | Kind::Mapping { first } = &mut self.nodes[parent as usize].kind {
+        } else if let Kind::Sequence { first } | Kind::Mapping { first } =
+            &mut self.nodes[parent as usize].kind
+        {
             *first = id;
         }
         if !matches!(self.nodes[parent as usize].kind, Kind::Mapping { .. }) {
@@ -494,7 +360,10 @@ impl<'a> Parser<'a> {
         }
         if is_key {
             self.check_key(id)?;
-        } else if matches!(self.nodes[previous as usize].kind, Kind::Scalar { merge: true, .. }) {
+        } else if matches!(
+            self.nodes[previous as usize].kind,
+            Kind::Scalar { merge: true, .. }
+        ) {
             self.merged.push(id);
         }
         Ok(id)
@@ -517,7 +386,11 @@ fn check_merges(document: &Document, merged: &[NodeId]) -> Result<(), YamlError>
     let is_mapping = |id| matches!(document.node(document.resolve(id)).kind, Kind::Mapping { .. });
     for &value in merged {
         let fits = match document.node(value).kind {
-            Kind::Sequence { first } => Children { document, next: first }.all(is_mapping),
+            Kind::Sequence { first } => Children {
+                document,
+                next: first,
+            }
+            .all(is_mapping),
             _ => is_mapping(value),
         };
         if !fits {

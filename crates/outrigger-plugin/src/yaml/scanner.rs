@@ -12,7 +12,7 @@ use super::tags::Tag;
 use super::{Mark, YamlError};
 
 /// Deeper than this, brackets or indentation are refused, as by the reference.
-const MAX_DEPTH: usize = 10_000;
+pub(super) const MAX_DEPTH: usize = 10_000;
 /// A `:` farther than this behind the start of a key does not make it one.
 const MAX_KEY_LENGTH: u32 = 1024;
 
@@ -43,30 +43,30 @@ pub(super) enum Token<'a> {
 
 /// Something that becomes a key if a `:` follows soon enough.
 #[derive(Clone, Copy)]
-struct Candidate {
-    token: usize,
-    mark: Mark,
+pub(super) struct Candidate {
+    pub(super) token: usize,
+    pub(super) mark: Mark,
     /// Nothing but a key can stand here, so a missing `:` is an error.
     required: bool,
 }
 
 /// One level of brackets.
 #[derive(Clone, Copy)]
-struct Level {
-    candidate: Option<Candidate>,
+pub(super) struct Level {
+    pub(super) candidate: Option<Candidate>,
     /// Number of the token that opened the level, until the level has seen a candidate of its own.
-    untouched: Option<usize>,
+    pub(super) untouched: Option<usize>,
 }
 
 pub(super) struct Scanner<'a> {
     pub(super) cursor: Cursor<'a>,
-    queue: VecDeque<(Mark, Token<'a>)>,
+    pub(super) queue: VecDeque<(Mark, Token<'a>)>,
     /// How many tokens have left the queue.
-    taken: usize,
+    pub(super) taken: usize,
     ready: bool,
     /// Number and level of candidates that hold the queue back; numbers ascend.
     holding: VecDeque<(usize, usize)>,
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
     indents: Vec<i64>,
     pub(super) indent: i64,
     pub(super) key_allowed: bool,
@@ -80,7 +80,10 @@ impl<'a> Scanner<'a> {
             taken: 0,
             ready: false,
             holding: VecDeque::new(),
-            levels: vec![Level { candidate: None, untouched: None }],
+            levels: vec![Level {
+                candidate: None,
+                untouched: None,
+            }],
             indents: Vec::new(),
             indent: -1,
             key_allowed: true,
@@ -107,7 +110,10 @@ impl<'a> Scanner<'a> {
         }
         self.ready = false;
         self.taken += 1;
-        Ok(self.queue.pop_front().unwrap_or((self.cursor.mark, Token::StreamEnd)))
+        Ok(self
+            .queue
+            .pop_front()
+            .unwrap_or((self.cursor.mark, Token::StreamEnd)))
     }
 
     pub(super) fn in_flow(&self) -> bool {
@@ -140,7 +146,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Keys must end on the line they began on, and within 1024 characters.
-    fn candidate_is_fresh(&mut self, level: usize) -> Result<bool, YamlError> {
+    pub(super) fn candidate_is_fresh(&mut self, level: usize) -> Result<bool, YamlError> {
         let here = self.cursor.mark;
         let Some(candidate) = self.levels.get(level).and_then(|level| level.candidate) else {
             return Ok(false);
@@ -184,7 +190,9 @@ impl<'a> Scanner<'a> {
             b'!' => self.tag(),
             b'|' | b'>' if !flow => self.block_scalar(first == b'|'),
             b'\'' | b'"' => self.quoted_scalar(first),
-            b'|' | b'>' | b'%' | b'@' | b'`' | b'#' | b'\t' => self.error("found a character that cannot start any token"),
+            b'|' | b'>' | b'%' | b'@' | b'`' | b'#' | b'\t' => {
+                self.error("found a character that cannot start any token")
+            }
             _ => self.plain_scalar(),
         }
     }
@@ -210,25 +218,25 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn push(&mut self, mark: Mark, token: Token<'a>) {
+    pub(super) fn push(&mut self, mark: Mark, token: Token<'a>) {
         self.queue.push_back((mark, token));
     }
 
     /// Puts a token in front of token `number`. If that one has been handed out already, behind all others: so
     /// does the reference, which is how it reads `[]: x` as an empty list.
-    fn insert(&mut self, number: usize, mark: Mark, token: Token<'a>) {
+    pub(super) fn insert(&mut self, number: usize, mark: Mark, token: Token<'a>) {
         match number.checked_sub(self.taken) {
             Some(index) if index <= self.queue.len() => self.queue.insert(index, (mark, token)),
             _ => self.queue.push_back((mark, token)),
         }
     }
 
-    fn level(&self) -> usize {
+    pub(super) fn level(&self) -> usize {
         self.levels.len() - 1
     }
 
     /// Notes that a key may begin here.
-    fn note_candidate(&mut self) -> Result<(), YamlError> {
+    pub(super) fn note_candidate(&mut self) -> Result<(), YamlError> {
         if !self.key_allowed {
             return Ok(());
         }
@@ -237,12 +245,19 @@ impl<'a> Scanner<'a> {
         let required = !self.in_flow() && self.indent == i64::from(mark.column);
         let token = self.taken + self.queue.len();
         let level = self.level();
-        self.levels[level] = Level { candidate: Some(Candidate { token, mark, required }), untouched: None };
+        self.levels[level] = Level {
+            candidate: Some(Candidate {
+                token,
+                mark,
+                required,
+            }),
+            untouched: None,
+        };
         self.holding.push_back((token, level));
         Ok(())
     }
 
-    fn drop_candidate(&mut self) -> Result<(), YamlError> {
+    pub(super) fn drop_candidate(&mut self) -> Result<(), YamlError> {
         let level = self.level();
         let Some(candidate) = self.levels[level].candidate.take() else {
             return Ok(());
@@ -254,14 +269,20 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn release(&mut self, token: usize) {
+    pub(super) fn release(&mut self, token: usize) {
         if self.holding.back().is_some_and(|(held, _)| *held == token) {
             self.holding.pop_back();
         }
     }
 
     /// Opens a block collection at `column` unless one is open there.
-    fn roll(&mut self, column: u32, before: Option<usize>, mark: Mark, token: Token<'a>) -> Result<(), YamlError> {
+    pub(super) fn roll(
+        &mut self,
+        column: u32,
+        before: Option<usize>,
+        mark: Mark,
+        token: Token<'a>,
+    ) -> Result<(), YamlError> {
         if self.in_flow() || self.indent >= i64::from(column) {
             return Ok(());
         }
@@ -278,7 +299,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Closes the block collections that are indented deeper than `column`.
-    fn unroll(&mut self, column: i64) {
+    pub(super) fn unroll(&mut self, column: i64) {
         if self.in_flow() {
             return;
         }
@@ -286,168 +307,6 @@ impl<'a> Scanner<'a> {
             self.push(self.cursor.mark, Token::BlockEnd);
             self.indent = self.indents.pop().unwrap_or(-1);
         }
-    }
-
-    fn end_blocks(&mut self) -> Result<(), YamlError> {
-        self.unroll(-1);
-        self.drop_candidate()?;
-        self.key_allowed = false;
-        Ok(())
-    }
-
-    fn end_stream(&mut self) -> Result<(), YamlError> {
-        if self.cursor.mark.column != 0 {
-            self.cursor.mark = Mark { line: self.cursor.mark.line + 1, column: 0 };
-        }
-        self.end_blocks()?;
-        self.push(self.cursor.mark, Token::StreamEnd);
-        Ok(())
-    }
-
-    fn directive(&mut self) -> Result<(), YamlError> {
-        self.end_blocks()?;
-        let mark = self.cursor.mark;
-        let token = self.scan_directive()?;
-        self.push(mark, token);
-        Ok(())
-    }
-
-    fn document_indicator(&mut self, first: u8) -> Result<(), YamlError> {
-        self.end_blocks()?;
-        self.push(self.cursor.mark, if first == b'-' { Token::DocumentStart } else { Token::DocumentEnd });
-        self.cursor.skip_ascii(3);
-        Ok(())
-    }
-
-    fn one_byte(&mut self, token: Token<'a>) -> Result<(), YamlError> {
-        self.push(self.cursor.mark, token);
-        self.cursor.skip_ascii(1);
-        Ok(())
-    }
-
-    fn open_flow(&mut self, token: Token<'a>) -> Result<(), YamlError> {
-        self.note_candidate()?;
-        self.levels.push(Level { candidate: None, untouched: Some(self.taken + self.queue.len()) });
-        if self.levels.len() > MAX_DEPTH + 1 {
-            return self.error("nested too deeply");
-        }
-        self.key_allowed = true;
-        self.one_byte(token)
-    }
-
-    fn close_flow(&mut self, token: Token<'a>) -> Result<(), YamlError> {
-        self.drop_candidate()?;
-        if self.in_flow()
-            && let Some(Level { untouched: Some(opener), .. }) = self.levels.pop()
-        {
-            // Brackets without a candidate inside no longer hold the queue back, though they may still turn
-            // out to be a key: a slip of the reference that `insert` relies on.
-            self.release(opener);
-        }
-        self.key_allowed = false;
-        self.one_byte(token)
-    }
-
-    fn flow_entry(&mut self) -> Result<(), YamlError> {
-        self.drop_candidate()?;
-        self.key_allowed = true;
-        self.one_byte(Token::FlowEntry)
-    }
-
-    fn block_entry(&mut self) -> Result<(), YamlError> {
-        if !self.in_flow() {
-            if !self.key_allowed {
-                return self.error("a list item is not allowed here");
-            }
-            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockSequenceStart)?;
-        }
-        self.drop_candidate()?;
-        self.key_allowed = true;
-        self.one_byte(Token::BlockEntry)
-    }
-
-    fn explicit_key(&mut self) -> Result<(), YamlError> {
-        if !self.in_flow() {
-            if !self.key_allowed {
-                return self.error("mapping keys are not allowed here");
-            }
-            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockMappingStart)?;
-        }
-        self.drop_candidate()?;
-        self.key_allowed = !self.in_flow();
-        self.one_byte(Token::Key)
-    }
-
-    fn value(&mut self) -> Result<(), YamlError> {
-        let level = self.level();
-        if self.candidate_is_fresh(level)?
-            && let Some(Candidate { token, mark, .. }) = self.levels[level].candidate.take()
-        {
-            self.insert(token, mark, Token::Key);
-            self.roll(mark.column, Some(token), mark, Token::BlockMappingStart)?;
-            self.release(token);
-            self.key_allowed = false;
-            return self.one_byte(Token::Value);
-        }
-        if !self.in_flow() {
-            if !self.key_allowed {
-                return self.error("mapping values are not allowed here");
-            }
-            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockMappingStart)?;
-        }
-        self.key_allowed = !self.in_flow();
-        self.one_byte(Token::Value)
-    }
-
-    fn anchor(&mut self, indicator: u8) -> Result<(), YamlError> {
-        self.note_candidate()?;
-        self.key_allowed = false;
-        let mark = self.cursor.mark;
-        self.cursor.skip_ascii(1);
-        let name = self.cursor.take_word();
-        let ended = self.cursor.is_blank_or_end(0)
-            || matches!(self.cursor.peek(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
-        if name.is_empty() || !ended {
-            return self.error("anchor and alias names are made of letters, digits, '-' and '_'");
-        }
-        self.push(mark, if indicator == b'*' { Token::Alias(name) } else { Token::Anchor(name) });
-        Ok(())
-    }
-
-    fn tag(&mut self) -> Result<(), YamlError> {
-        self.note_candidate()?;
-        self.key_allowed = false;
-        let mark = self.cursor.mark;
-        let tag = self.scan_tag()?;
-        self.push(mark, Token::Tag(tag));
-        Ok(())
-    }
-
-    fn block_scalar(&mut self, literal: bool) -> Result<(), YamlError> {
-        self.drop_candidate()?;
-        self.key_allowed = true;
-        let mark = self.cursor.mark;
-        let value = self.scan_block_scalar(literal)?;
-        self.push(mark, Token::Scalar { value: Cow::Owned(value), plain: false });
-        Ok(())
-    }
-
-    fn quoted_scalar(&mut self, quote: u8) -> Result<(), YamlError> {
-        self.note_candidate()?;
-        self.key_allowed = false;
-        let mark = self.cursor.mark;
-        let value = self.scan_quoted_scalar(quote)?;
-        self.push(mark, Token::Scalar { value, plain: false });
-        Ok(())
-    }
-
-    fn plain_scalar(&mut self) -> Result<(), YamlError> {
-        self.note_candidate()?;
-        self.key_allowed = false;
-        let mark = self.cursor.mark;
-        let value = self.scan_plain_scalar()?;
-        self.push(mark, Token::Scalar { value, plain: true });
-        Ok(())
     }
 }
 

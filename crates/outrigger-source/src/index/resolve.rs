@@ -75,12 +75,18 @@ impl TreeIndex {
     }
 }
 
+/// Longest application path looked at; the kernel gives up much earlier.
+const MAX_PATH: usize = 64 * 1024;
+
 /// Joins `path` to a root it cannot leave: `..` stops there, and so do links. `read_link` gets clean paths
 /// relative to the root, without links in their parents, and returns the target of those that are links.
 pub(crate) fn scoped_path(
     path: &[u8],
     read_link: impl Fn(&[u8]) -> Result<Option<Vec<u8>>, Errno>,
 ) -> Result<Vec<u8>, Errno> {
+    if path.len() > MAX_PATH {
+        return Err(Errno::NAMETOOLONG);
+    }
     let mut done: Vec<u8> = Vec::new();
     let mut todo: Vec<Vec<u8>> = path
         .split(|byte| *byte == b'/')

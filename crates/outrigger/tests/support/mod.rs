@@ -1,5 +1,12 @@
 //! A real server process, and a caller that speaks the protocol message by message.
-#![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, unreachable_pub)]
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    unreachable_pub
+)]
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -23,7 +30,9 @@ pub type PluginClient = ConfigManagementPluginServiceClient<Channel>;
 /// A plugin.yaml with these lines under `spec`.
 pub fn plugin_yaml(spec: &str) -> String {
     let spec: String = spec.lines().map(|line| format!("  {line}\n")).collect();
-    format!("apiVersion: argoproj.io/v1alpha1\nkind: ConfigManagementPlugin\nmetadata:\n  name: tested\nspec:\n{spec}")
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ConfigManagementPlugin\nmetadata:\n  name: tested\nspec:\n{spec}"
+    )
 }
 
 /// `generate:` with a shell script.
@@ -65,8 +74,14 @@ impl Setup {
             .env("ARGOCD_CMP_WORKDIR", place.path().join("work"))
             .arg("--config-dir-path")
             .arg(place.path().join("config"))
-            .stderr(Stdio::from(std::fs::File::create(place.path().join("log")).unwrap()));
-        Self { place, command, socket: "tested.sock" }
+            .stderr(Stdio::from(
+                std::fs::File::create(place.path().join("log")).unwrap(),
+            ));
+        Self {
+            place,
+            command,
+            socket: "tested.sock",
+        }
     }
 
     pub fn arg(mut self, arg: &str) -> Self {
@@ -88,20 +103,29 @@ impl Setup {
     pub fn start_elsewhere(mut self) -> Server {
         let process = self.command.spawn().unwrap();
         let socket = self.place.path().join("plugins").join(self.socket);
-        Server { place: self.place, process, socket }
+        Server {
+            place: self.place,
+            process,
+            socket,
+        }
     }
 
     /// Starts it and waits until it listens.
     pub fn start(self) -> Server {
         let server = self.start_elsewhere();
-        server.wait_until("it listens", |server| std::os::unix::net::UnixStream::connect(&server.socket).is_ok());
+        server.wait_until("it listens", |server| {
+            std::os::unix::net::UnixStream::connect(&server.socket).is_ok()
+        });
         server
     }
 
     /// Runs it to its end; for servers that do not start.
     pub fn run(mut self) -> (std::process::ExitStatus, String) {
         let status = self.command.status().unwrap();
-        (status, std::fs::read_to_string(self.place.path().join("log")).unwrap())
+        (
+            status,
+            std::fs::read_to_string(self.place.path().join("log")).unwrap(),
+        )
     }
 }
 
@@ -118,7 +142,11 @@ impl Server {
     pub fn wait_until(&self, what: &str, mut there: impl FnMut(&Self) -> bool) {
         let started = Instant::now();
         while !there(self) {
-            assert!(started.elapsed() < Duration::from_secs(20), "waited in vain until {what}; log:\n{}", self.log());
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "waited in vain until {what}; log:\n{}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -130,7 +158,10 @@ impl Server {
     /// The address after `text` in the log, such as that of a port 0.
     pub fn address(&self, text: &str) -> String {
         let log = self.log();
-        let line = log.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text:?} in {log}"));
+        let line = log
+            .lines()
+            .find(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("no {text:?} in {log}"));
         let rest = &line[line.find(text).unwrap() + text.len()..];
         rest.split(['"', ' ']).next().unwrap().to_owned()
     }
@@ -146,7 +177,10 @@ impl Server {
     /// The trees that lie in the work directory.
     pub fn trees(&self) -> Vec<PathBuf> {
         let dir = self.place.path().join("work/_cmp_server");
-        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
+        std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect()
     }
 
     /// The children of the server, zombies included.
@@ -154,7 +188,9 @@ impl Server {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
+            let Some((name, rest)) = stat.rsplit_once(") ") else {
+                continue;
+            };
             let mut fields = rest.split(' ');
             let (state, parent) = (fields.next().unwrap(), fields.next().unwrap());
             if parent == self.process.id().to_string() {
@@ -186,9 +222,16 @@ pub async fn client(socket: &Path) -> PluginClient {
     let socket = socket.to_owned();
     let connector = tower::service_fn(move |_: Uri| {
         let socket = socket.clone();
-        async move { tokio::net::UnixStream::connect(socket).await.map(hyper_util::rt::TokioIo::new) }
+        async move {
+            tokio::net::UnixStream::connect(socket)
+                .await
+                .map(hyper_util::rt::TokioIo::new)
+        }
     });
-    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await.unwrap();
+    let channel = Endpoint::from_static("http://localhost")
+        .connect_with_connector(connector)
+        .await
+        .unwrap();
     ConfigManagementPluginServiceClient::new(channel).max_decoding_message_size(100 << 20)
 }
 
@@ -213,29 +256,49 @@ pub fn tree(files: &[(&str, &str)]) -> TempDir {
 
 /// A stream of messages: the metadata and the packed tree.
 pub async fn messages(dir: &Path, app_path: &str, env: &[(&str, &str)]) -> Vec<AppStreamRequest> {
-    let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let env = env
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     let bundle = Bundle::pack(dir, app_path, env).unwrap();
     let chunks: Vec<Bytes> = bundle.chunks().unwrap().map(Result::unwrap).collect().await;
     parts(app_path, &chunks.concat(), bundle.metadata.env, 1024)
 }
 
 /// The messages of any bytes, right or wrong.
-pub fn parts(app_path: &str, archive: &[u8], env: Vec<(String, String)>, chunk: usize) -> Vec<AppStreamRequest> {
-    let checksum: String = Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect();
+pub fn parts(
+    app_path: &str,
+    archive: &[u8],
+    env: Vec<(String, String)>,
+    chunk: usize,
+) -> Vec<AppStreamRequest> {
+    let checksum: String = Sha256::digest(archive)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let metadata = ManifestRequestMetadata {
         app_name: "app".to_owned(),
         app_rel_path: app_path.to_owned(),
         checksum,
         size: archive.len() as i64,
-        env: env.into_iter().map(|(name, value)| EnvEntry { name, value }).collect(),
+        env: env
+            .into_iter()
+            .map(|(name, value)| EnvEntry { name, value })
+            .collect(),
     };
-    let first = AppStreamRequest { request: Some(Part::Metadata(metadata)) };
-    let chunks = archive.chunks(chunk).map(|chunk| file(Bytes::copy_from_slice(chunk)));
+    let first = AppStreamRequest {
+        request: Some(Part::Metadata(metadata)),
+    };
+    let chunks = archive
+        .chunks(chunk)
+        .map(|chunk| file(Bytes::copy_from_slice(chunk)));
     std::iter::once(first).chain(chunks).collect()
 }
 
 pub fn file(chunk: Bytes) -> AppStreamRequest {
-    AppStreamRequest { request: Some(Part::File(File { chunk })) }
+    AppStreamRequest {
+        request: Some(Part::File(File { chunk })),
+    }
 }
 
 /// A request of these messages with a deadline.
@@ -258,5 +321,9 @@ pub async fn render(
     env: &[(&str, &str)],
 ) -> Result<Vec<String>, tonic::Status> {
     let messages = messages(dir, app_path, env).await;
-    Ok(client.generate_manifest(request(messages, MINUTE)).await?.into_inner().manifests)
+    Ok(client
+        .generate_manifest(request(messages, MINUTE))
+        .await?
+        .into_inner()
+        .manifests)
 }

@@ -4,11 +4,13 @@ use super::{File, Finding, Place, child, items};
 use crate::config::Command;
 use crate::yaml::{Content, Node, Scalar};
 
-const SHELLS: &[&str] = &["sh", "bash", "ash", "dash", "zsh", "ksh", "mksh", "fish", "busybox", "pwsh"];
+const SHELLS: &[&str] = &[
+    "sh", "bash", "ash", "dash", "zsh", "ksh", "mksh", "fish", "busybox", "pwsh",
+];
 /// Programs whose own language uses `$NAME`, or which expand it themselves.
 const READ_DOLLARS: &[&str] = &[
-    "awk", "envsubst", "gawk", "gojq", "jq", "make", "mawk", "nix", "node", "perl", "php", "python", "python3", "ruby",
-    "sed", "xonsh", "yq",
+    "awk", "envsubst", "gawk", "gojq", "jq", "make", "mawk", "nix", "node", "perl", "php", "python",
+    "python3", "ruby", "sed", "xonsh", "yq",
 ];
 const SHELL_WORDS: &[&str] = &["|", "||", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>", "&"];
 const SHELL_HINT: &str = "no shell runs the command; write command: [sh, -c] and the script in args";
@@ -44,7 +46,8 @@ fn command_at(path: &str, node: Node<'_>, command: &Command, findings: &mut Vec<
         return;
     }
     if command.command.len() == 1 && program.contains(char::is_whitespace) {
-        let message = format!("{path}.command is one text with blanks: all of it is taken for the program's name");
+        let message =
+            format!("{path}.command is one text with blanks: all of it is taken for the program's name");
         let hint = "split it into a list, or write command: [sh, -c] and the text in args";
         findings.push(Place::of(first).warning("command-in-one-string", message, hint));
         return;
@@ -54,9 +57,13 @@ fn command_at(path: &str, node: Node<'_>, command: &Command, findings: &mut Vec<
         return;
     }
     let reads_dollars = READ_DOLLARS.contains(&base_name(program));
-    let nodes = items(child(node, "command")).into_iter().chain(items(child(node, "args")));
+    let nodes = items(child(node, "command"))
+        .into_iter()
+        .chain(items(child(node, "args")));
     for word in nodes {
-        let Content::Scalar(Scalar::Text(text)) = word.content() else { continue };
+        let Content::Scalar(Scalar::Text(text)) = word.content() else {
+            continue;
+        };
         let looks_like_shell =
             SHELL_WORDS.contains(&text.as_ref()) || (!reads_dollars && has_shell_expansion(text));
         if looks_like_shell {
@@ -75,7 +82,10 @@ fn base_name(word: &str) -> &str {
 fn has_shell_expansion(text: &str) -> bool {
     text.split('$').skip(1).any(|behind| {
         let name = behind.trim_start_matches('{');
-        let length = name.chars().take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_').count();
+        let length = name
+            .chars()
+            .take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
+            .count();
         let is_name = length > 1 && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         behind.starts_with('(') || (is_name && !name[length..].starts_with(|c: char| c.is_ascii_lowercase()))
     })

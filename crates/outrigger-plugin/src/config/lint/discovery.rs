@@ -6,15 +6,31 @@ pub(super) fn check(file: &File<'_>, patterns: PatternChecks<'_>, findings: &mut
     let discover = &file.config.spec.discover;
     let rules: [(&[&str], bool); 3] = [
         (&["spec", "discover", "fileName"], !discover.file_name.is_empty()),
-        (&["spec", "discover", "find", "glob"], !discover.find.glob.is_empty()),
-        (&["spec", "discover", "find", "command"], discover.find.command.is_defined()),
+        (
+            &["spec", "discover", "find", "glob"],
+            !discover.find.glob.is_empty(),
+        ),
+        (
+            &["spec", "discover", "find", "command"],
+            discover.find.command.is_defined(),
+        ),
     ];
-    let mut present = rules.iter().filter(|(_, present)| *present).map(|(path, _)| *path);
+    let mut present = rules
+        .iter()
+        .filter(|(_, present)| *present)
+        .map(|(path, _)| *path);
     if let Some(first) = present.next() {
         for ignored in present {
-            let message = format!("{} is never evaluated: {} comes first", ignored.join("."), first.join("."));
+            let message = format!(
+                "{} is never evaluated: {} comes first",
+                ignored.join("."),
+                first.join(".")
+            );
             let hint = "only the first of fileName, find.glob and find.command counts; keep one";
-            findings.push(file.place(ignored).warning("several-discovery-rules", message, hint));
+            findings.push(
+                file.place(ignored)
+                    .warning("several-discovery-rules", message, hint),
+            );
         }
     }
     if !discover.file_name.is_empty() {
@@ -42,7 +58,8 @@ fn glob(place: Place, pattern: &str, patterns: PatternChecks<'_>, findings: &mut
         findings.push(place.error("bad-pattern", message, ""));
     }
     if !pattern.contains(['*', '{']) {
-        let message = "a glob without '*' or '{': where the file is missing, discovery fails instead of not matching";
+        let message =
+            "a glob without '*' or '{': where the file is missing, discovery fails instead of not matching";
         let hint = "use fileName for a fixed name";
         findings.push(place.warning("glob-without-wildcard", message, hint));
     } else if star_in_braces(pattern) {

@@ -8,7 +8,11 @@ pub(super) fn check(file: &File<'_>, findings: &mut Vec<Finding>) {
         match item.content() {
             Content::Mapping(_) => announcement(item, findings),
             Content::Scalar(Scalar::Null) => {
-                findings.push(Place::of(item).warning("null-parameter", "an empty entry is dropped", "remove it"));
+                findings.push(Place::of(item).warning(
+                    "null-parameter",
+                    "an empty entry is dropped",
+                    "remove it",
+                ));
             }
             _ => {}
         }
@@ -18,7 +22,11 @@ pub(super) fn check(file: &File<'_>, findings: &mut Vec<Finding>) {
 fn announcement(item: Node<'_>, findings: &mut Vec<Finding>) {
     if text(item, "name").is_empty() {
         let place = Place::of(child(item, "name").unwrap_or(item));
-        findings.push(place.warning("parameter-name", "a parameter without a name cannot be set", "give it a name"));
+        findings.push(place.warning(
+            "parameter-name",
+            "a parameter without a name cannot be set",
+            "give it a name",
+        ));
     }
     let collection_type = text(item, "collectionType");
     let expected = match collection_type {
@@ -33,9 +41,12 @@ fn announcement(item: Node<'_>, findings: &mut Vec<Finding>) {
         }
     };
     for default in ["string", "array", "map"] {
-        let Some(value) = child(item, default).filter(|value| !is_null(*value)) else { continue };
+        let Some(value) = child(item, default).filter(|value| !is_null(*value)) else {
+            continue;
+        };
         if default != expected {
-            let message = format!("the default in {default} is not shown: the parameter is of type {expected}");
+            let message =
+                format!("the default in {default} is not shown: the parameter is of type {expected}");
             let hint = if collection_type.is_empty() {
                 format!("add collectionType: {default}")
             } else {
