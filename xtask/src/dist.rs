@@ -25,10 +25,7 @@ pub fn run() -> Result<ExitCode> {
             "--target",
             &triple,
         ])
-        .env(
-            "RUSTFLAGS",
-            "-C target-feature=+crt-static -C relocation-model=static",
-        );
+        .env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
     sh::run(&mut cargo)?;
     let built = sh::target().join(&triple).join("dist/outrigger");
     let dist = sh::target().join("dist");
@@ -41,10 +38,7 @@ pub fn run() -> Result<ExitCode> {
 
 fn host_triple() -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("-vV")
-        .output()
-        .context("cannot run rustc")?;
+    let output = Command::new(rustc).arg("-vV").output().context("cannot run rustc")?;
     let text = String::from_utf8(output.stdout)?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc does not tell its host")?.to_owned())
@@ -53,26 +47,13 @@ fn host_triple() -> Result<String> {
 /// Static, small, and able to start.
 fn check(binary: &Path) -> Result<()> {
     let bytes = std::fs::read(binary)?;
-    ensure!(
-        !needs_interpreter(&bytes),
-        "{} is dynamically linked",
-        binary.display()
-    );
+    ensure!(!needs_interpreter(&bytes), "{} is dynamically linked", binary.display());
     let length = bytes.len() as u64;
-    ensure!(
-        length <= LARGEST,
-        "{} has {length} bytes, more than {LARGEST}",
-        binary.display()
-    );
+    ensure!(length <= LARGEST, "{} has {length} bytes, more than {LARGEST}", binary.display());
     let version = Command::new(binary).arg("--version").output()?;
     ensure!(version.status.success(), "{} does not start", binary.display());
     let version = String::from_utf8_lossy(&version.stdout);
-    println!(
-        "{}: {}, static, {:.1} MB",
-        binary.display(),
-        version.trim(),
-        length as f64 / 1e6
-    );
+    println!("{}: {}, static, {:.1} MB", binary.display(), version.trim(), length as f64 / 1e6);
     Ok(())
 }
 
@@ -81,19 +62,11 @@ fn needs_interpreter(elf: &[u8]) -> bool {
     const PT_INTERP: u32 = 3;
     let number = |at: usize, bytes: usize| -> Option<u64> {
         let field = elf.get(at..at + bytes)?;
-        Some(
-            field
-                .iter()
-                .rev()
-                .fold(0, |value, byte| value << 8 | u64::from(*byte)),
-        )
+        Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     };
     let headers = || {
         let offset = usize::try_from(number(32, 8)?).ok()?;
-        let (size, count) = (
-            usize::try_from(number(54, 2)?).ok()?,
-            usize::try_from(number(56, 2)?).ok()?,
-        );
+        let (size, count) = (usize::try_from(number(54, 2)?).ok()?, usize::try_from(number(56, 2)?).ok()?);
         Some((0..count).map(move |index| offset + index * size))
     };
     headers().is_none_or(|mut headers| headers.any(|at| number(at, 4) == Some(u64::from(PT_INTERP))))

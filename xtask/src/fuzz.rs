@@ -7,23 +7,16 @@ use anyhow::{Context as _, Result, bail};
 use crate::sh;
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
-    let seconds: u32 = args
-        .first()
-        .map_or(Ok(30), |text| text.parse())
-        .context("SECONDS is a number")?;
+    let seconds: u32 = args.first().map_or(Ok(30), |text| text.parse()).context("SECONDS is a number")?;
     let tools = sh::target().join("tools");
     let fuzz = tools.join("bin/cargo-fuzz");
     if !fuzz.is_file() {
         println!("installing cargo-fuzz into {} (once)", tools.display());
         let mut install = sh::cargo_command();
-        install
-            .args(["install", "--locked", "--quiet", "cargo-fuzz", "--root"])
-            .arg(&tools);
+        install.args(["install", "--locked", "--quiet", "cargo-fuzz", "--root"]).arg(&tools);
         sh::run(&mut install)?;
     }
-    let nightly = Command::new("rustup")
-        .args(["run", "nightly", "rustc", "--version"])
-        .output();
+    let nightly = Command::new("rustup").args(["run", "nightly", "rustc", "--version"]).output();
     if !nightly.is_ok_and(|output| output.status.success()) {
         bail!("libFuzzer needs a nightly toolchain: rustup toolchain install nightly");
     }

@@ -53,15 +53,7 @@ fn run(chore: Option<&str>, args: &[String]) -> Result<ExitCode> {
 
 fn lint() -> Result<ExitCode> {
     sh::cargo(["fmt", "--all", "--check"])?;
-    sh::cargo([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--quiet",
-        "--",
-        "--deny",
-        "warnings",
-    ])?;
+    sh::cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -86,9 +78,7 @@ fn soak(args: &[String]) -> Result<ExitCode> {
         "--nocapture",
         "--test-threads=1",
     ]);
-    cargo
-        .env("OUTRIGGER_SOAK_RENDERS", renders)
-        .env("OUTRIGGER_SOAK_RESTARTS", "1000");
+    cargo.env("OUTRIGGER_SOAK_RENDERS", renders).env("OUTRIGGER_SOAK_RESTARTS", "1000");
     sh::run(&mut cargo)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -20,9 +20,7 @@ pub fn cargo(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<()> {
 
 /// Runs a program; fails if it fails.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {command:?}"))?;
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     if !status.success() {
         bail!("{command:?} failed: {status}");
     }

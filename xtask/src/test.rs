@@ -20,12 +20,10 @@ impl Tally {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += number_before(counts, " passed");
             self.failed += number_before(counts, " failed");
-        } else if let Some((name, reason)) = line
-            .strip_prefix("test ")
-            .and_then(|test| test.split_once(" ... ignored"))
+        } else if let Some((name, reason)) =
+            line.strip_prefix("test ").and_then(|test| test.split_once(" ... ignored"))
         {
-            self.skipped
-                .push(format!("{name}{}", reason.replacen(',', ":", 1)));
+            self.skipped.push(format!("{name}{}", reason.replacen(',', ":", 1)));
         } else if let Some(skipped) = line.strip_prefix("SKIPPED ") {
             // A test that finds only at run time what it needs prints this and counts as passed there.
             self.skipped.push(skipped.to_owned());
@@ -42,10 +40,7 @@ fn number_before(text: &str, word: &str) -> u64 {
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
     let mut cargo = sh::cargo_command();
-    cargo
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(args)
-        .stdout(Stdio::piped());
+    cargo.args(["test", "--workspace", "--no-fail-fast"]).args(args).stdout(Stdio::piped());
     let mut child = cargo.spawn().context("cannot run cargo test")?;
     let mut tally = Tally::default();
     if let Some(output) = child.stdout.take() {
@@ -65,17 +60,8 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     for skipped in &tally.skipped {
         println!("skipped {skipped}");
     }
-    println!(
-        "{} passed, {} failed, {} skipped",
-        tally.passed,
-        tally.failed,
-        tally.skipped.len()
-    );
-    Ok(if tally.failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped.len());
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[cfg(test)]
@@ -93,13 +79,6 @@ mod tests {
         ] {
             tally.read(line);
         }
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 15,
-                failed: 2,
-                skipped: vec!["a::b: needs root".to_owned()]
-            }
-        );
+        assert_eq!(tally, Tally { passed: 15, failed: 2, skipped: vec!["a::b: needs root".to_owned()] });
     }
 }

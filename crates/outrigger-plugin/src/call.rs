@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span, info_span};
 
 use crate::janitor::Janitor;
 
@@ -83,6 +84,11 @@ pub struct Report {
     pub tree_id: Option<String>,
 }
 
+/// The span of a phase; log lines within it name the phase.
+pub(crate) fn span(phase: Phase) -> Span {
+    info_span!("phase", "otel.name" = phase.name(), phase = phase.name())
+}
+
 /// One request to a plugin.
 #[derive(Clone)]
 pub struct Call {
@@ -102,12 +108,7 @@ struct State {
 impl Call {
     /// A call that must be answered by `deadline`, if there is one.
     pub fn new(deadline: Option<Instant>, janitor: Janitor) -> Self {
-        Self {
-            started: Instant::now(),
-            deadline,
-            state: Arc::default(),
-            janitor,
-        }
+        Self { started: Instant::now(), deadline, state: Arc::default(), janitor }
     }
 
     /// When the answer must be ready.
@@ -122,15 +123,14 @@ impl Call {
 
     /// How long it may run in all.
     pub fn allowed(&self) -> Option<Duration> {
-        self.deadline
-            .map(|deadline| deadline.saturating_duration_since(self.started))
+        self.deadline.map(|deadline| deadline.saturating_duration_since(self.started))
     }
 
     /// Runs `work` as `phase`: its time is recorded, and an expired deadline names it.
     pub async fn phase<T>(&self, phase: Phase, work: impl Future<Output = T>) -> T {
         self.enter(phase);
         let started = Instant::now();
-        let done = work.await;
+        let done = work.instrument(span(phase)).await;
         self.record(phase, started.elapsed());
         done
     }

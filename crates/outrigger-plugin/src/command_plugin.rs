@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use outrigger_source::{FileModes, Metadata, Source, SourceError, Tree, WorkDir};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tracing::{info, warn};
+use tracing::{Instrument as _, info, warn};
 
-use crate::call::{Call, Phase};
+use crate::call::{Call, Phase, span};
 use crate::command::{CommandLimits, Environment, Invocation, Output, shorten};
 use crate::config::{Command, EmptyOutput, ParameterAnnouncement, PluginConfig, parse_announcements};
 use crate::documents;
@@ -40,10 +40,7 @@ impl Current {
             discovers: config.is_discovery_configured(),
             wants_git_credentials: config.spec.provide_git_creds,
         };
-        Self {
-            config: Arc::new(config),
-            description: Arc::new(description),
-        }
+        Self { config: Arc::new(config), description: Arc::new(description) }
     }
 }
 
@@ -64,13 +61,7 @@ pub struct Equipment {
 impl CommandPlugin {
     /// A plugin as `config` says.
     pub fn new(config: PluginConfig, equipment: Equipment) -> Self {
-        let Equipment {
-            work,
-            env,
-            limits,
-            parallelism,
-            metrics,
-        } = equipment;
+        let Equipment { work, env, limits, parallelism, metrics } = equipment;
         let current = Current::new(config);
         metrics.set_plugin(&current.description.name, &current.description.digest);
         Self {
@@ -86,16 +77,12 @@ impl CommandPlugin {
     /// Uses `config` from the next call on; calls that run go on with the old one.
     pub fn reconfigure(&self, config: PluginConfig) {
         let current = Current::new(config);
-        self.metrics
-            .set_plugin(&current.description.name, &current.description.digest);
+        self.metrics.set_plugin(&current.description.name, &current.description.digest);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
     }
 
     fn current(&self) -> Current {
-        self.current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The configuration in use.
@@ -113,34 +100,24 @@ impl CommandPlugin {
     ) -> Result<Session<'a>, RenderError> {
         let slot = self.slot(call).await?;
         let mut workspace = Workspace::new(slot, call.janitor().clone());
-        call.enter(Phase::Unpack);
-        let tree = source.unpack(&self.work, modes(config)).await?;
+        let tree = arriving(call, source.unpack(&self.work, modes(config))).await?;
         call.record_source(tree.stats(), Some(tree.id().to_string()));
         let metadata = source.metadata();
         let dir = app_dir(&tree, &metadata.app_rel_path);
         workspace.hold(tree);
         let dir = dir?;
         if !dir.is_dir() {
-            return Err(RenderError::NoAppDir {
-                path: metadata.app_rel_path.clone().into(),
-            });
+            return Err(RenderError::NoAppDir { path: metadata.app_rel_path.clone().into() });
         }
         let env = self.environment(metadata, &mut workspace)?;
-        Ok(Session {
-            call,
-            workspace,
-            dir,
-            env,
-            limits: self.limits,
-        })
+        Ok(Session { call, workspace, dir, env, limits: self.limits })
     }
 
     async fn slot(&self, call: &Call) -> Result<Option<OwnedSemaphorePermit>, RenderError> {
         let Some(slots) = &self.slots else { return Ok(None) };
         let _queued = self.metrics.queued();
         let slot = call.phase(Phase::Queue, Arc::clone(slots).acquire_owned()).await;
-        slot.map(Some)
-            .map_err(|closed| RenderError::Server(closed.to_string()))
+        slot.map(Some).map_err(|closed| RenderError::Server(closed.to_string()))
     }
 
     fn environment(
@@ -148,10 +125,7 @@ impl CommandPlugin {
         metadata: &Metadata,
         workspace: &mut Workspace,
     ) -> Result<Environment, RenderError> {
-        let request = metadata
-            .env
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let request = metadata.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut env = self.env.with(request);
         let spilled = env.spill(|| {
             let private = self.work.private_dir().map_err(std::io::Error::other)?;
@@ -185,20 +159,14 @@ impl Plugin for CommandPlugin {
         }
         if discover.find.command.command.is_empty() {
             // Nothing to look for, but a source that cannot be used is an error all the same.
-            let scanned = source.scan_for(modes(&config)).await?;
+            let scanned = arriving(call, source.scan_for(modes(&config))).await?;
             call.record_source(&scanned.stats, None);
-            return Ok(Match {
-                supported: false,
-                discovers: false,
-            });
+            return Ok(Match { supported: false, discovers: false });
         }
         let mut session = self.open(call, &config, source, Tree::scoped_app_dir).await?;
         let output = session.run(Phase::Discover, &discover.find.command).await;
         session.close();
-        Ok(Match {
-            supported: !trimmed(&output?.stdout).is_empty(),
-            discovers: true,
-        })
+        Ok(Match { supported: !trimmed(&output?.stdout).is_empty(), discovers: true })
     }
 
     async fn parameters(
@@ -219,10 +187,7 @@ impl Plugin for CommandPlugin {
         let dynamic = parse_announcements(trimmed(&output.stdout))
             .map_err(|reason| RenderError::Announcements(reason.to_string()))?;
         // Dynamic ones first, so that a static one of the same name wins by coming later.
-        Ok(dynamic
-            .into_iter()
-            .chain(parameters.statics.iter().cloned())
-            .collect())
+        Ok(dynamic.into_iter().chain(parameters.statics.iter().cloned()).collect())
     }
 
     async fn generate(&self, call: &Call, source: &mut Source) -> Result<Vec<String>, RenderError> {
@@ -231,11 +196,7 @@ impl Plugin for CommandPlugin {
         let output = session.render(&config).await;
         session.close();
         let stdout = output?.stdout;
-        call.enter(Phase::Parse);
-        let started = tokio::time::Instant::now();
-        let manifests = split(stdout).await;
-        call.record(Phase::Parse, started.elapsed());
-        let manifests = manifests?;
+        let manifests = call.phase(Phase::Parse, split(stdout)).await?;
         if manifests.is_empty() && config.spec.outrigger.empty_output == EmptyOutput::Fail {
             return Err(RenderError::EmptyOutput);
         }
@@ -243,12 +204,22 @@ impl Plugin for CommandPlugin {
     }
 }
 
-fn modes(config: &PluginConfig) -> FileModes {
-    if config.spec.preserve_file_mode {
-        FileModes::Preserve
-    } else {
-        FileModes::Fixed
+/// Reads a source. Bytes are used as they come, so that a stalled sender shows as the phase it is: receive.
+async fn arriving<T>(
+    call: &Call,
+    work: impl Future<Output = Result<T, SourceError>>,
+) -> Result<T, SourceError> {
+    call.enter(Phase::Receive);
+    let started = tokio::time::Instant::now();
+    let done = work.instrument(span(Phase::Unpack)).await;
+    if done.is_err() {
+        call.record(Phase::Receive, started.elapsed());
     }
+    done
+}
+
+fn modes(config: &PluginConfig) -> FileModes {
+    if config.spec.preserve_file_mode { FileModes::Preserve } else { FileModes::Fixed }
 }
 
 /// Discovery by name or pattern: the tar headers answer it, nothing is written.
@@ -259,16 +230,14 @@ async fn matches_names(
     rule: &'static str,
     pattern: &str,
 ) -> Result<Match, RenderError> {
-    let scanned = source.scan_for(modes).await?;
+    let scanned = arriving(call, source.scan_for(modes)).await?;
     call.record_source(&scanned.stats, None);
     let path = &source.metadata().app_rel_path;
     let found = call
         .phase(Phase::Discover, async {
             match rule {
                 "fileName" => scanned.index.match_file_name(path, pattern),
-                _ => scanned
-                    .index
-                    .match_glob(path, pattern, &|name| std::env::var(name).ok()),
+                _ => scanned.index.match_glob(path, pattern, &|name| std::env::var(name).ok()),
             }
         })
         .await;
@@ -277,10 +246,7 @@ async fn matches_names(
         pattern: pattern.to_owned(),
         reason: error.to_string(),
     })?;
-    Ok(Match {
-        supported,
-        discovers: true,
-    })
+    Ok(Match { supported, discovers: true })
 }
 
 /// The commands of one call in its tree.
@@ -301,14 +267,8 @@ impl Session<'_> {
     }
 
     async fn run(&mut self, phase: Phase, command: &Command) -> Result<Output, RenderError> {
-        let argv: Vec<&str> = command
-            .command
-            .iter()
-            .chain(&command.args)
-            .map(String::as_str)
-            .collect();
+        let argv: Vec<&str> = command.command.iter().chain(&command.args).map(String::as_str).collect();
         let shown = shorten(&argv);
-        info!(dir = %self.dir.display(), phase = phase.name(), "{shown}");
         let invocation = Invocation {
             phase,
             argv,
@@ -317,6 +277,7 @@ impl Session<'_> {
             deadline: self.call.deadline(),
             limits: self.limits,
         };
+        info!(dir = %self.dir.display(), phase = phase.name(), "{shown}");
         let output = self.call.phase(phase, self.workspace.run(&invocation)).await?;
         if output.stdout.is_empty() {
             warn!(
@@ -326,12 +287,7 @@ impl Session<'_> {
                 "Plugin command returned zero output"
             );
         } else {
-            info!(
-                command = shown,
-                phase = phase.name(),
-                stderr = output.stderr,
-                "Plugin command successful"
-            );
+            info!(command = shown, phase = phase.name(), stderr = output.stderr, "Plugin command successful");
         }
         Ok(output)
     }

@@ -14,13 +14,9 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     }
     let mut total = Duration::ZERO;
     while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .ok_or_else(wrong)?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (number, tail) = rest.split_at(digits);
-        let unit_len = tail
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(tail.len());
+        let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_len);
         let seconds_per_unit = match unit {
             "ns" => 1e-9,
@@ -49,7 +45,7 @@ pub fn human(duration: Duration) -> String {
     } else if seconds < 60.0 {
         format!("{seconds:.1}s")
     } else {
-        let whole = duration.as_secs();
+        let whole = seconds.round() as u64;
         format!("{}m{:02}s", whole / 60, whole % 60)
     }
 }

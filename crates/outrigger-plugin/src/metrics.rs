@@ -41,9 +41,8 @@ struct PluginLabels {
 }
 
 /// From half a millisecond to five minutes: a match takes the one, a slow helm dependency update the other.
-const SECONDS: [f64; 16] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 90.0, 300.0,
-];
+const SECONDS: [f64; 16] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 90.0, 300.0];
 
 fn seconds() -> Histogram {
     Histogram::new(SECONDS)
@@ -85,24 +84,11 @@ impl Metrics {
             call_seconds.clone(),
         );
         let phase_seconds = Family::new_with_constructor(seconds as fn() -> Histogram);
-        registry.register_with_unit(
-            "phase",
-            "Time by phase of a call",
-            Unit::Seconds,
-            phase_seconds.clone(),
-        );
+        registry.register_with_unit("phase", "Time by phase of a call", Unit::Seconds, phase_seconds.clone());
         let wire_bytes = Counter::default();
-        registry.register(
-            "received_bytes",
-            "Compressed source bytes received",
-            wire_bytes.clone(),
-        );
+        registry.register("received_bytes", "Compressed source bytes received", wire_bytes.clone());
         let tree_bytes = Counter::default();
-        registry.register(
-            "tree_bytes",
-            "Bytes of the files of received trees",
-            tree_bytes.clone(),
-        );
+        registry.register("tree_bytes", "Bytes of the files of received trees", tree_bytes.clone());
         let tree_entries = Counter::default();
         registry.register(
             "tree_entries",
@@ -114,11 +100,7 @@ impl Metrics {
         let queued = Gauge::default();
         registry.register("queued", "Calls waiting for a free slot now", queued.clone());
         let config_reloads = Family::default();
-        registry.register(
-            "config_reloads",
-            "Changes of plugin.yaml seen, by result",
-            config_reloads.clone(),
-        );
+        registry.register("config_reloads", "Changes of plugin.yaml seen, by result", config_reloads.clone());
         let config_broken = Gauge::default();
         registry.register(
             "config_broken",
@@ -173,17 +155,10 @@ impl Metrics {
         report: &Report,
     ) {
         self.calls.get_or_create(&CallLabels { method, outcome }).inc();
-        self.call_seconds
-            .get_or_create(&MethodLabel { method })
-            .observe(took.as_secs_f64());
+        self.call_seconds.get_or_create(&MethodLabel { method }).observe(took.as_secs_f64());
         for (phase, took) in &report.phases {
-            let labels = PhaseLabels {
-                method,
-                phase: phase.name(),
-            };
-            self.phase_seconds
-                .get_or_create(&labels)
-                .observe(took.as_secs_f64());
+            let labels = PhaseLabels { method, phase: phase.name() };
+            self.phase_seconds.get_or_create(&labels).observe(took.as_secs_f64());
         }
         self.wire_bytes.inc_by(report.wire_bytes);
         self.tree_bytes.inc_by(report.tree_bytes);
@@ -200,10 +175,7 @@ impl Metrics {
     /// Says which plugin is served.
     pub fn set_plugin(&self, plugin: &str, digest: &str) {
         self.plugin_info.clear();
-        let labels = PluginLabels {
-            plugin: plugin.to_owned(),
-            digest: digest.to_owned(),
-        };
+        let labels = PluginLabels { plugin: plugin.to_owned(), digest: digest.to_owned() };
         self.plugin_info.get_or_create(&labels).set(1);
     }
 }

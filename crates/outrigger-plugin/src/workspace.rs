@@ -27,13 +27,7 @@ struct Held {
 impl Workspace {
     /// A workspace that holds only its slot.
     pub(crate) fn new(slot: Option<OwnedSemaphorePermit>, janitor: Janitor) -> Self {
-        Self {
-            held: Held {
-                slot,
-                ..Held::default()
-            },
-            janitor,
-        }
+        Self { held: Held { slot, ..Held::default() }, janitor }
     }
 
     /// Takes over a tree.

@@ -35,12 +35,7 @@ pub(crate) fn apply<G: Ground>(
     ground: &mut G,
     id: Option<&mut TreeHasher>,
 ) -> Result<Counts, SourceError> {
-    let mut unpacking = Unpacking {
-        job,
-        builder: Builder::new(ground),
-        id,
-        counts: Counts::default(),
-    };
+    let mut unpacking = Unpacking { job, builder: Builder::new(ground), id, counts: Counts::default() };
     let mut tar = Tar::new(input);
     let mut entry = Entry::default();
     while tar.next(&mut entry)? {
@@ -78,9 +73,7 @@ impl<G: Ground> Unpacking<'_, G> {
     fn dir(&mut self, name: &[u8], mode: u32) -> Result<(), SourceError> {
         self.check_path(name)?;
         let mode = self.mode(name, mode, 0o755)?;
-        self.builder
-            .make_dirs(name, mode)
-            .map_err(|refusal| refused(name, refusal))?;
+        self.builder.make_dirs(name, mode).map_err(|refusal| refused(name, refusal))?;
         if let Some(id) = &mut self.id {
             id.dir(name, mode);
         }
@@ -91,9 +84,7 @@ impl<G: Ground> Unpacking<'_, G> {
         self.check_path(name)?;
         self.check_name(target)?;
         let dir = parent(name);
-        self.builder
-            .enter_strictly(dir)
-            .map_err(|refusal| refused(name, refusal))?;
+        self.builder.enter_strictly(dir).map_err(|refusal| refused(name, refusal))?;
         let leads_to = join(&[dir, &clean(target)]);
         match self.builder.stat(&leads_to) {
             Ok(_) | Err(Refusal::Errno(Errno::NOENT)) => {}
@@ -103,9 +94,7 @@ impl<G: Ground> Unpacking<'_, G> {
         if stored.len() >= PATH_MAX {
             return Err(refused(name, Errno::NAMETOOLONG.into()));
         }
-        self.builder
-            .make_link(name, &stored)
-            .map_err(|refusal| refused(name, refusal))?;
+        self.builder.make_link(name, &stored).map_err(|refusal| refused(name, refusal))?;
         if let Some(id) = &mut self.id {
             id.link(name, &stored);
         }
@@ -117,9 +106,7 @@ impl<G: Ground> Unpacking<'_, G> {
         if entry.size > self.limits().file_bytes {
             return Err(over(LimitKind::FileBytes, self.limits().file_bytes));
         }
-        self.builder
-            .enter_or_make(parent(name))
-            .map_err(|refusal| refused(name, refusal))?;
+        self.builder.enter_or_make(parent(name)).map_err(|refusal| refused(name, refusal))?;
         let mode = self.mode(name, entry.mode, 0o644)?;
         self.open(name, mode)?;
         if let Some(id) = &mut self.id {
@@ -140,9 +127,7 @@ impl<G: Ground> Unpacking<'_, G> {
             self.builder.name_bytes += base.len() as u64;
             return Ok(());
         }
-        self.builder
-            .open_file(name, mode)
-            .map_err(|refusal| refused(name, refusal))
+        self.builder.open_file(name, mode).map_err(|refusal| refused(name, refusal))
     }
 
     fn copy(&mut self, tar: &mut Tar<'_>, name: &[u8]) -> Result<(), SourceError> {
@@ -151,10 +136,7 @@ impl<G: Ground> Unpacking<'_, G> {
             if content.is_empty() {
                 return Ok(());
             }
-            self.builder
-                .ground
-                .write(content)
-                .map_err(|errno| refused(name, errno.into()))?;
+            self.builder.ground.write(content).map_err(|errno| refused(name, errno.into()))?;
             if let Some(id) = &mut self.id {
                 id.content(content);
             }
@@ -168,10 +150,7 @@ impl<G: Ground> Unpacking<'_, G> {
         match self.job.modes {
             FileModes::Fixed => Ok(fixed),
             FileModes::Preserve if sent & !0o777 == 0 => Ok(sent),
-            FileModes::Preserve => Err(SourceError::Mode {
-                name: shown(name),
-                mode: sent,
-            }),
+            FileModes::Preserve => Err(SourceError::Mode { name: shown(name), mode: sent }),
         }
     }
 
@@ -181,22 +160,14 @@ impl<G: Ground> Unpacking<'_, G> {
 
     fn check_name(&self, name: &[u8]) -> Result<(), SourceError> {
         let allowed = self.limits().name_bytes;
-        if name.len() > allowed {
-            Err(over(LimitKind::NameBytes, allowed as u64))
-        } else {
-            Ok(())
-        }
+        if name.len() > allowed { Err(over(LimitKind::NameBytes, allowed as u64)) } else { Ok(()) }
     }
 
     fn check_path(&self, name: &[u8]) -> Result<(), SourceError> {
         self.check_name(name)?;
         let allowed = self.limits().depth;
         let deep = name.iter().filter(|byte| **byte == b'/').count() >= allowed;
-        if deep {
-            Err(over(LimitKind::Depth, allowed as u64))
-        } else {
-            Ok(())
-        }
+        if deep { Err(over(LimitKind::Depth, allowed as u64)) } else { Ok(()) }
     }
 
     fn check_totals(&self) -> Result<(), SourceError> {

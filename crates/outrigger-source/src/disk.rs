@@ -17,16 +17,10 @@ use crate::workdir::Tree;
 const OPEN_DIRS: usize = 64;
 
 const DIR: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const NEW_FILE: OFlags = OFlags::WRONLY
-    .union(OFlags::CREATE)
-    .union(OFlags::EXCL)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-const OLD_FILE: OFlags = OFlags::RDWR
-    .union(OFlags::CREATE)
-    .union(OFlags::TRUNC)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const NEW_FILE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const OLD_FILE: OFlags =
+    OFlags::RDWR.union(OFlags::CREATE).union(OFlags::TRUNC).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A directory on the way to the cursor. Its handle is dropped when there are too many.
 struct Level {
@@ -45,25 +39,15 @@ pub(crate) struct Disk<'a> {
 
 impl<'a> Disk<'a> {
     pub(crate) fn new(tree: &'a Tree) -> Result<Self, SourceError> {
-        Ok(Self {
-            root: tree.handle()?,
-            path: Vec::new(),
-            levels: Vec::new(),
-            file: None,
-        })
+        Ok(Self { root: tree.handle()?, path: Vec::new(), levels: Vec::new(), file: None })
     }
 
     fn here(&self) -> BorrowedFd<'_> {
-        self.levels
-            .last()
-            .and_then(|level| level.handle.as_ref())
-            .map_or(self.root, AsFd::as_fd)
+        self.levels.last().and_then(|level| level.handle.as_ref()).map_or(self.root, AsFd::as_fd)
     }
 
     fn name_at(&self, depth: usize) -> &[u8] {
-        let start = depth
-            .checked_sub(1)
-            .map_or(0, |above| self.levels[above].path_end + 1);
+        let start = depth.checked_sub(1).map_or(0, |above| self.levels[above].path_end + 1);
         &self.path[start..self.levels[depth].path_end]
     }
 
@@ -75,26 +59,18 @@ impl<'a> Disk<'a> {
             self.path.push(b'/');
         }
         self.path.extend_from_slice(name);
-        self.levels.push(Level {
-            handle: Some(handle),
-            path_end: self.path.len(),
-        });
+        self.levels.push(Level { handle: Some(handle), path_end: self.path.len() });
     }
 
     fn truncate(&mut self, depth: usize) {
         self.levels.truncate(depth);
-        self.path
-            .truncate(self.levels.last().map_or(0, |level| level.path_end));
+        self.path.truncate(self.levels.last().map_or(0, |level| level.path_end));
     }
 }
 
 impl Ground for Disk<'_> {
     fn stands_at(&self, dir: &[u8]) -> bool {
-        if dir == b"." {
-            self.levels.is_empty()
-        } else {
-            self.path == dir
-        }
+        if dir == b"." { self.levels.is_empty() } else { self.path == dir }
     }
 
     fn shared(&self, parts: &[Vec<u8>]) -> usize {

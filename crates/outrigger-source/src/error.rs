@@ -165,9 +165,6 @@ impl SourceError {
 
     /// A failure of this server while doing `action`.
     pub(crate) fn io(action: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Self::Io {
-            action: action.into(),
-            source: source.into(),
-        }
+        Self::Io { action: action.into(), source: source.into() }
     }
 }

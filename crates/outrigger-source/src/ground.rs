@@ -88,11 +88,7 @@ pub(crate) struct Builder<'a, G> {
 
 impl<'a, G: Ground> Builder<'a, G> {
     pub(crate) fn new(ground: &'a mut G) -> Self {
-        Self {
-            ground,
-            dirs: 0,
-            name_bytes: 0,
-        }
+        Self { ground, dirs: 0, name_bytes: 0 }
     }
 
     /// Makes a directory and what is missing above it. A link to a directory will do.
@@ -100,16 +96,14 @@ impl<'a, G: Ground> Builder<'a, G> {
         if self.ground.stands_at(path) {
             return Ok(());
         }
-        let linked = self.walk(path, Missing::Make(mode), |this, name| {
-            match this.make_dir(name, mode) {
-                Ok(()) => Ok(Last::Done(false)),
-                Err(Errno::EXIST) => match this.ground.kind(name) {
-                    Ok(Kind::Dir) => Ok(Last::Done(false)),
-                    Ok(Kind::Link) => Ok(Last::Done(true)),
-                    _ => Err(Errno::EXIST),
-                },
-                Err(errno) => Err(errno),
-            }
+        let linked = self.walk(path, Missing::Make(mode), |this, name| match this.make_dir(name, mode) {
+            Ok(()) => Ok(Last::Done(false)),
+            Err(Errno::EXIST) => match this.ground.kind(name) {
+                Ok(Kind::Dir) => Ok(Last::Done(false)),
+                Ok(Kind::Link) => Ok(Last::Done(true)),
+                _ => Err(Errno::EXIST),
+            },
+            Err(errno) => Err(errno),
         })?;
         if !linked {
             return Ok(());
@@ -132,44 +126,30 @@ impl<'a, G: Ground> Builder<'a, G> {
             return Ok(());
         }
         let entered = self.walk(path, Missing::Make(0o755), |this, name| {
-            Ok(Last::Done(
-                name != b"." && this.enter(name, Missing::Make(0o755)).is_ok(),
-            ))
+            Ok(Last::Done(name != b"." && this.enter(name, Missing::Make(0o755)).is_ok()))
         })?;
-        if entered {
-            Ok(())
-        } else {
-            self.make_dirs(path, 0o755)
-        }
+        if entered { Ok(()) } else { self.make_dirs(path, 0o755) }
     }
 
     /// Opens a file for writing, making it if it is missing and following links to it.
     pub(crate) fn open_file(&mut self, path: &[u8], mode: u32) -> Result<(), Refusal> {
-        self.walk(path, Missing::Refuse, |this, name| {
-            match this.ground.create(name, mode) {
-                Ok(()) => {
-                    this.name_bytes += name.len() as u64;
-                    Ok(Last::Done(()))
-                }
-                Err(errno @ (Errno::LOOP | Errno::NOTDIR)) => {
-                    this.ground.link_target(name).map(Last::Follow).map_err(|_| errno)
-                }
-                Err(errno) => Err(errno),
+        self.walk(path, Missing::Refuse, |this, name| match this.ground.create(name, mode) {
+            Ok(()) => {
+                this.name_bytes += name.len() as u64;
+                Ok(Last::Done(()))
             }
+            Err(errno @ (Errno::LOOP | Errno::NOTDIR)) => {
+                this.ground.link_target(name).map(Last::Follow).map_err(|_| errno)
+            }
+            Err(errno) => Err(errno),
         })
     }
 
     /// What a path leads to, links followed.
     pub(crate) fn stat(&mut self, path: &[u8]) -> Result<Kind, Refusal> {
-        self.walk(path, Missing::Refuse, |this, name| {
-            match this.ground.kind(name)? {
-                Kind::Link => this
-                    .ground
-                    .link_target(name)
-                    .map(Last::Follow)
-                    .map_err(|_| Errno::LOOP),
-                kind => Ok(Last::Done(kind)),
-            }
+        self.walk(path, Missing::Refuse, |this, name| match this.ground.kind(name)? {
+            Kind::Link => this.ground.link_target(name).map(Last::Follow).map_err(|_| Errno::LOOP),
+            kind => Ok(Last::Done(kind)),
         })
     }
 
@@ -195,8 +175,7 @@ impl<'a, G: Ground> Builder<'a, G> {
                 return Err(Refusal::Escapes);
             }
             if part != b"." {
-                self.enter(part, Missing::Make(0o755))
-                    .map_err(|errno| self.link_or(part, errno))?;
+                self.enter(part, Missing::Make(0o755)).map_err(|errno| self.link_or(part, errno))?;
             }
         }
         Ok(())

@@ -106,9 +106,7 @@ impl Gunzip {
         let input = self.wire.fill()?;
         let at_end = input.is_empty();
         let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
-        let outcome = self
-            .inflate
-            .decompress(input, &mut self.window, FlushDecompress::None);
+        let outcome = self.inflate.decompress(input, &mut self.window, FlushDecompress::None);
         let read = self.inflate.total_in() - read;
         let written = (self.inflate.total_out() - written) as usize;
         self.wire.consume(read as usize);
@@ -118,10 +116,7 @@ impl Gunzip {
         self.total += written as u64;
         if self.total > self.allowed {
             self.end = 0;
-            return Err(SourceError::Limit {
-                kind: LimitKind::SourceBytes,
-                allowed: self.allowed,
-            });
+            return Err(SourceError::Limit { kind: LimitKind::SourceBytes, allowed: self.allowed });
         }
         match outcome {
             Ok(Status::StreamEnd) => self.state = State::Trailer,

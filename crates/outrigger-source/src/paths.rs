@@ -42,18 +42,13 @@ pub(crate) fn is_clean(path: &[u8]) -> bool {
         return true;
     }
     let body = path.strip_prefix(b"/").unwrap_or(path);
-    body.split(|byte| *byte == b'/')
-        .all(|part| !matches!(part, b"" | b"." | b".."))
+    body.split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
 /// The non-empty elements joined by slashes and cleaned; empty if there are none.
 pub(crate) fn join(elements: &[&[u8]]) -> Vec<u8> {
-    let joined = elements
-        .iter()
-        .filter(|element| !element.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join(&b'/');
+    let joined =
+        elements.iter().filter(|element| !element.is_empty()).copied().collect::<Vec<_>>().join(&b'/');
     if joined.is_empty() { joined } else { clean(&joined) }
 }
 
@@ -73,25 +68,13 @@ pub(crate) fn split(path: &[u8]) -> (Option<&[u8]>, &[u8]) {
 /// The path that leads from the directory `base` to `target`, both cleaned, relative, and not climbing.
 pub(crate) fn relative(base: &[u8], target: &[u8]) -> Vec<u8> {
     let parts = |path: &'_ [u8]| -> Vec<Vec<u8>> {
-        if path == b"." {
-            Vec::new()
-        } else {
-            path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect()
-        }
+        if path == b"." { Vec::new() } else { path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect() }
     };
     let (base, target) = (parts(base), parts(target));
-    let shared = base
-        .iter()
-        .zip(&target)
-        .take_while(|(left, right)| left == right)
-        .count();
+    let shared = base.iter().zip(&target).take_while(|(left, right)| left == right).count();
     let mut steps = vec![b"..".to_vec(); base.len() - shared];
     steps.extend_from_slice(&target[shared..]);
-    if steps.is_empty() {
-        b".".to_vec()
-    } else {
-        steps.join(&b'/')
-    }
+    if steps.is_empty() { b".".to_vec() } else { steps.join(&b'/') }
 }
 
 /// For messages: a path as text.

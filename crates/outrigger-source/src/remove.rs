@@ -33,10 +33,7 @@ pub(crate) struct Leftover {
 impl From<Leftover> for io::Error {
     fn from(leftover: Leftover) -> Self {
         let cause = io::Error::from(leftover.errno);
-        Self::new(
-            cause.kind(),
-            format!("{:?}: {cause}", String::from_utf8_lossy(&leftover.name)),
-        )
+        Self::new(cause.kind(), format!("{:?}: {cause}", String::from_utf8_lossy(&leftover.name)))
     }
 }
 
@@ -60,10 +57,7 @@ pub(crate) fn remove(parent: BorrowedFd<'_>, name: &[u8], top: &OwnedFd) -> Resu
                     idle_rounds += 1;
                 }
                 if sweep.removed == removed || idle_rounds > MAX_ROUNDS {
-                    return Err(sweep.failed.unwrap_or(Leftover {
-                        name: name.to_vec(),
-                        errno,
-                    }));
+                    return Err(sweep.failed.unwrap_or(Leftover { name: name.to_vec(), errno }));
                 }
             }
         }
@@ -81,10 +75,7 @@ pub(crate) fn open_dir(parent: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, L
         }
         opened => opened,
     }
-    .map_err(|errno| Leftover {
-        name: name.to_vec(),
-        errno,
-    })
+    .map_err(|errno| Leftover { name: name.to_vec(), errno })
 }
 
 /// Gives the owner all permissions on a directory, through a handle that cannot be a link.
@@ -164,10 +155,9 @@ impl Sweep<'_> {
                 self.unlink(dir, name, AtFlags::REMOVEDIR);
             }
             // No directory any more: something swapped it.
-            Err(Leftover {
-                errno: Errno::NOTDIR | Errno::LOOP,
-                ..
-            }) => self.unlink(dir, name, AtFlags::empty()),
+            Err(Leftover { errno: Errno::NOTDIR | Errno::LOOP, .. }) => {
+                self.unlink(dir, name, AtFlags::empty());
+            }
             Err(Leftover { name, errno }) => self.fail(&name, errno),
         }
     }
@@ -207,10 +197,7 @@ impl Sweep<'_> {
 
     fn fail(&mut self, name: &[u8], errno: Errno) {
         if errno != Errno::NOENT && self.failed.is_none() {
-            self.failed = Some(Leftover {
-                name: name.to_vec(),
-                errno,
-            });
+            self.failed = Some(Leftover { name: name.to_vec(), errno });
         }
     }
 }

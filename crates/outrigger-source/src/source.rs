@@ -42,12 +42,7 @@ impl Source {
         chunks: impl Stream<Item = Result<Bytes, SourceError>> + Send + 'static,
         limits: Limits,
     ) -> Self {
-        Self {
-            metadata,
-            limits,
-            chunks: Some(Box::pin(chunks)),
-            started: false,
-        }
+        Self { metadata, limits, chunks: Some(Box::pin(chunks)), started: false }
     }
 
     /// What the sender said about the tree.
@@ -97,11 +92,7 @@ impl Source {
     }
 
     fn job(&self, modes: FileModes) -> Job {
-        Job {
-            checksum: self.metadata.checksum.clone(),
-            limits: self.limits,
-            modes,
-        }
+        Job { checksum: self.metadata.checksum.clone(), limits: self.limits, modes }
     }
 
     /// Runs `job` on a blocking thread, feeding it the stream.
@@ -113,11 +104,12 @@ impl Source {
             return Err(SourceError::Consumed);
         }
         let chunks = self.chunks.as_mut().ok_or(SourceError::Consumed)?;
+        let mut receive = Duration::ZERO;
+        // A small source is all there before a thread is asked for.
+        let first = gather(chunks, &mut receive).await?;
         let (mut batches, wire) = wire::pipe(self.limits.wire_bytes);
         let worker = tokio::task::spawn_blocking(move || job(wire));
-
-        let mut receive = Duration::ZERO;
-        let pumped = pump(chunks, &mut batches, &mut receive).await;
+        let pumped = pump(first, chunks, &mut batches, &mut receive).await;
         self.chunks = None;
         if pumped.is_err() {
             batches.cancel();
@@ -134,35 +126,46 @@ impl Source {
 
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source")
-            .field("metadata", &self.metadata)
-            .field("started", &self.started)
-            .finish()
+        f.debug_struct("Source").field("metadata", &self.metadata).field("started", &self.started).finish()
     }
 }
 
 /// Moves the stream into batches until it ends. A worker that is gone is no error here: it has the reason.
-async fn pump(chunks: &mut Chunks, batches: &mut Batches, receive: &mut Duration) -> Result<(), SourceError> {
+async fn pump(
+    first: Option<Bytes>,
+    chunks: &mut Chunks,
+    batches: &mut Batches,
+    receive: &mut Duration,
+) -> Result<(), SourceError> {
+    let mut batch = first;
+    while let Some(bytes) = batch {
+        let is_last = bytes.len() < BATCH;
+        batches.send(bytes).await;
+        batch = if is_last { None } else { gather(chunks, receive).await? };
+    }
+    batches.end().await;
+    Ok(())
+}
+
+/// The next batch: many small chunks or one large one. Shorter than [`BATCH`] only at the stream's end.
+async fn gather(chunks: &mut Chunks, receive: &mut Duration) -> Result<Option<Bytes>, SourceError> {
     let mut gathered = BytesMut::new();
     while let Some(chunk) = next(chunks, receive).await {
         let chunk = chunk?;
         if gathered.is_empty() && chunk.len() >= BATCH {
-            batches.send(chunk).await;
-            continue;
+            return Ok(Some(chunk));
         }
-        if gathered.capacity() == 0 {
-            gathered.reserve(BATCH + chunk.len());
+        if gathered.len() + chunk.len() > gathered.capacity() {
+            // Few sources fill a batch: the first pieces tell which.
+            let wanted = if gathered.is_empty() { 4 * chunk.len() } else { BATCH };
+            gathered.reserve(wanted.min(BATCH) + chunk.len());
         }
         gathered.extend_from_slice(&chunk);
         if gathered.len() >= BATCH {
-            batches.send(std::mem::take(&mut gathered).freeze()).await;
+            break;
         }
     }
-    if !gathered.is_empty() {
-        batches.send(gathered.freeze()).await;
-    }
-    batches.end().await;
-    Ok(())
+    Ok((!gathered.is_empty()).then(|| gathered.freeze()))
 }
 
 /// The next chunk; adds the time for which there was none to `waited`.

@@ -20,10 +20,7 @@ pub(crate) struct TreeHasher {
 
 impl TreeHasher {
     pub(crate) fn new() -> Self {
-        Self {
-            hasher: blake3::Hasher::new_derive_key(CONTEXT),
-            pending: Vec::with_capacity(BLOCK),
-        }
+        Self { hasher: blake3::Hasher::new_derive_key(CONTEXT), pending: Vec::with_capacity(BLOCK) }
     }
 
     /// A directory.

@@ -91,11 +91,7 @@ pub(crate) struct Wire {
 pub(crate) fn pipe(allowed: u64) -> (Batches, Wire) {
     let (sender, queue) = mpsc::channel(QUEUE);
     let cancelled = Arc::new(AtomicBool::new(false));
-    let batches = Batches {
-        queue: Some(sender),
-        cancelled: cancelled.clone(),
-        armed: true,
-    };
+    let batches = Batches { queue: Some(sender), cancelled: cancelled.clone(), armed: true };
     let wire = Wire {
         queue,
         cancelled,
@@ -152,10 +148,7 @@ impl Wire {
         }
         let actual = hex(&std::mem::take(&mut self.hasher).finalize());
         if actual != expected {
-            return Err(SourceError::Checksum {
-                expected: expected.to_owned(),
-                actual,
-            });
+            return Err(SourceError::Checksum { expected: expected.to_owned(), actual });
         }
         Ok(())
     }
@@ -182,10 +175,7 @@ impl Wire {
     }
 
     fn over_limit(&self) -> SourceError {
-        SourceError::Limit {
-            kind: LimitKind::WireBytes,
-            allowed: self.allowed,
-        }
+        SourceError::Limit { kind: LimitKind::WireBytes, allowed: self.allowed }
     }
 }
 

@@ -33,14 +33,7 @@ pub(crate) fn scan(wire: Wire, job: &Job) -> Result<Scanned, SourceError> {
     let mut index = TreeIndex::new();
     let applied = apply(&mut input, job, index.ground(), None);
     let (counts, stats) = settle(input, job, applied)?;
-    Ok(Scanned {
-        index,
-        stats: Stats {
-            bytes: counts.bytes,
-            entries: counts.entries,
-            ..stats
-        },
-    })
+    Ok(Scanned { index, stats: Stats { bytes: counts.bytes, entries: counts.entries, ..stats } })
 }
 
 /// Reads everything and writes the tree. Whatever fails, nothing of it stays.
@@ -54,11 +47,7 @@ pub(crate) fn unpack(wire: Wire, job: &Job, work: &WorkDir) -> Result<Tree, Sour
     };
     let (counts, stats) = settle(input, job, applied)?;
     let mut tree = made?;
-    let stats = Stats {
-        bytes: counts.bytes,
-        entries: counts.entries,
-        ..stats
-    };
+    let stats = Stats { bytes: counts.bytes, entries: counts.entries, ..stats };
     tree.complete(hasher.finish(), stats);
     Ok(tree)
 }
@@ -75,10 +64,6 @@ fn settle(
     let wire = input.wire();
     wire.finish(&job.checksum)?;
     let counts = applied?;
-    let stats = Stats {
-        wire_bytes: wire.bytes(),
-        unpack: wire.busy(),
-        ..Stats::default()
-    };
+    let stats = Stats { wire_bytes: wire.bytes(), unpack: wire.busy(), ..Stats::default() };
     Ok((counts, stats))
 }

@@ -20,14 +20,12 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
 }
 
 fn archive(entries: &[Entry]) -> Archive {
-    entries
-        .iter()
-        .fold(Archive::new(), |archive, (kind, name, target)| match kind {
-            b'2' => archive.link(name, target),
-            b'5' => archive.dir(name),
-            b'1' => archive.other(b'1', name, ""),
-            kind => archive.other(*kind, name, target),
-        })
+    entries.iter().fold(Archive::new(), |archive, (kind, name, target)| match kind {
+        b'2' => archive.link(name, target),
+        b'5' => archive.dir(name),
+        b'1' => archive.other(b'1', name, ""),
+        kind => archive.other(*kind, name, target),
+    })
 }
 
 proptest! {

@@ -71,11 +71,7 @@ const EIGHT_LINKS_AND_A_FILE: &[(&str, &str)] = &[
 
 fn chain(length: usize) -> Archive {
     (1..=length).fold(Archive::new(), |archive, at| {
-        let target = if at == 1 {
-            "x".to_owned()
-        } else {
-            format!("l{}", at - 1)
-        };
+        let target = if at == 1 { "x".to_owned() } else { format!("l{}", at - 1) };
         archive.link(format!("l{at}"), target)
     })
 }
@@ -151,11 +147,7 @@ async fn other_types_have_no_effect() {
 }
 
 fn old_sparse(valid: bool) -> [u8; 512] {
-    let mut block = Head {
-        magic: Magic::Gnu,
-        ..Head::new(b'S', "s")
-    }
-    .block();
+    let mut block = Head { magic: Magic::Gnu, ..Head::new(b'S', "s") }.block();
     block[386..398].copy_from_slice(b"00000000100\0");
     block[398..410].copy_from_slice(b"00000000000\0");
     block[483..495].copy_from_slice(if valid { b"00000000200\0" } else { b"00000000001\0" });
@@ -293,11 +285,9 @@ async fn preserved_modes_are_kept_and_odd_ones_refused() {
 #[tokio::test]
 async fn a_wrong_checksum_explains_everything_else() {
     let around = Surroundings::new();
-    for tgz in [
-        Archive::new().file("a", "x").end().tgz(),
-        Archive::new().file("../a", "x").tgz(),
-        b"junk".to_vec(),
-    ] {
+    for tgz in
+        [Archive::new().file("a", "x").end().tgz(), Archive::new().file("../a", "x").tgz(), b"junk".to_vec()]
+    {
         let correct = source(&tgz, Limits::default());
         let mut metadata = correct.metadata().clone();
         metadata.checksum = metadata.checksum.to_uppercase();
@@ -313,52 +303,18 @@ async fn a_wrong_checksum_explains_everything_else() {
 #[tokio::test]
 async fn limits_are_named() {
     let archive = Archive::new().file("abcdef", "").end().tgz();
-    let error = source(
-        &archive,
-        Limits {
-            name_bytes: 5,
-            ..Limits::default()
-        },
-    )
-    .scan()
-    .await
-    .unwrap_err();
-    assert!(matches!(
-        error,
-        SourceError::Limit {
-            kind: LimitKind::NameBytes,
-            allowed: 5
-        }
-    ));
+    let error = source(&archive, Limits { name_bytes: 5, ..Limits::default() }).scan().await.unwrap_err();
+    assert!(matches!(error, SourceError::Limit { kind: LimitKind::NameBytes, allowed: 5 }));
     assert_eq!(error.fault(), outrigger_source::Fault::Limit);
-    assert_eq!(
-        error.to_string(),
-        "source has more than 5 bytes in one path: raise the limit or send less"
-    );
+    assert_eq!(error.to_string(), "source has more than 5 bytes in one path: raise the limit or send less");
 
     let names = (0..40).fold(Archive::new(), |archive, at| {
-        archive
-            .pax(&[("path", format!("{at:0>200}").as_bytes())])
-            .file("n", "")
+        archive.pax(&[("path", format!("{at:0>200}").as_bytes())]).file("n", "")
     });
-    let error = source(
-        &names.end().tgz(),
-        Limits {
-            entries: 100,
-            ..Limits::default()
-        },
-    )
-    .scan()
-    .await
-    .unwrap_err();
+    let error =
+        source(&names.end().tgz(), Limits { entries: 100, ..Limits::default() }).scan().await.unwrap_err();
     assert!(
-        matches!(
-            error,
-            SourceError::Limit {
-                kind: LimitKind::AllNameBytes,
-                allowed: 6400
-            }
-        ),
+        matches!(error, SourceError::Limit { kind: LimitKind::AllNameBytes, allowed: 6400 }),
         "{error:?}"
     );
 }

@@ -9,11 +9,7 @@ use outrigger_source::{GlobError, Limits, TreeIndex};
 use support::{Archive, source};
 
 async fn index(archive: Archive) -> TreeIndex {
-    source(&archive.end().tgz(), Limits::default())
-        .scan()
-        .await
-        .unwrap()
-        .index
+    source(&archive.end().tgz(), Limits::default()).scan().await.unwrap().index
 }
 
 async fn example() -> TreeIndex {
@@ -68,11 +64,7 @@ async fn file_name_patterns_find_what_a_shell_would() {
         ("", "../../../etc/passwd", Ok(false)),
         ("../../..", "apps", Ok(true)),
     ] {
-        assert_eq!(
-            index.match_file_name(app, pattern),
-            expected,
-            "{pattern:?} in {app:?}"
-        );
+        assert_eq!(index.match_file_name(app, pattern), expected, "{pattern:?} in {app:?}");
     }
 }
 
@@ -104,19 +96,11 @@ async fn find_globs_keep_the_originals_quirks() {
         ("apps/link", "*.yaml", Ok(true)),
         ("apps", "$SUB/*.yaml", Ok(true)),
         ("apps", "$NOPE/*.yaml", Ok(false)),
-        (
-            "apps/web",
-            "*.[b-a]",
-            Err(GlobError::BadExpression("invalid character class range".into())),
-        ),
+        ("apps/web", "*.[b-a]", Err(GlobError::BadExpression("invalid character class range".into()))),
         ("apps", "gone", not_found()),
         ("", "../**", Ok(false)),
     ] {
-        assert_eq!(
-            index.match_glob(app, pattern, &env),
-            expected,
-            "{pattern:?} in {app:?}"
-        );
+        assert_eq!(index.match_glob(app, pattern, &env), expected, "{pattern:?} in {app:?}");
     }
 }
 
@@ -135,9 +119,7 @@ fn patterns_can_be_checked_without_a_tree() {
 
 #[tokio::test]
 async fn large_directories_are_searched_quickly() {
-    let archive = (0..20_000).fold(Archive::new(), |archive, at| {
-        archive.file(format!("d/{at:05}"), "")
-    });
+    let archive = (0..20_000).fold(Archive::new(), |archive, at| archive.file(format!("d/{at:05}"), ""));
     let index = index(archive).await;
     assert_eq!(index.len(), 20_001);
     assert_eq!(index.match_file_name("d", "1999?"), Ok(true));

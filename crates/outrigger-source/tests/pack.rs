@@ -46,11 +46,7 @@ fn assert_same_content(left: &Path, right: &Path) {
     for (path, kind) in shape_on_disk(left) {
         if kind == b"f" {
             let path = std::ffi::OsStr::from_bytes(&path);
-            assert_eq!(
-                fs::read(left.join(path)).unwrap(),
-                fs::read(right.join(path)).unwrap(),
-                "{path:?}"
-            );
+            assert_eq!(fs::read(left.join(path)).unwrap(), fs::read(right.join(path)).unwrap(), "{path:?}");
         }
     }
 }
@@ -58,21 +54,13 @@ fn assert_same_content(left: &Path, right: &Path) {
 #[tokio::test]
 async fn what_was_packed_comes_out_again() {
     let (dir, (_base, work)) = (example(), work());
-    let mut source = pack_to_source(
-        dir.path(),
-        "apps/web",
-        vec![("A".into(), "b".into())],
-        vec![],
-        Limits::default(),
-    )
-    .unwrap();
+    let mut source =
+        pack_to_source(dir.path(), "apps/web", vec![("A".into(), "b".into())], vec![], Limits::default())
+            .unwrap();
     assert_eq!(source.metadata().app_name, "web");
     assert_eq!(source.metadata().app_rel_path, "apps/web");
     let tree = source.unpack(&work, FileModes::Preserve).await.unwrap();
-    assert_eq!(
-        tree.stats().wire_bytes,
-        u64::try_from(source.metadata().size).unwrap()
-    );
+    assert_eq!(tree.stats().wire_bytes, u64::try_from(source.metadata().size).unwrap());
     fs::remove_file(dir.path().join("socket")).unwrap();
     assert_eq!(shape_on_disk(tree.path()), shape_on_disk(dir.path()));
     assert_same_content(tree.path(), dir.path());
@@ -88,14 +76,8 @@ async fn exclusions_are_go_patterns_on_relative_paths() {
         ("*.sh", vec![], "apps/web/run.sh"),
         ("apps/web/*.sh", vec!["apps/web/run.sh"], "apps/web"),
     ] {
-        let mut source = pack_to_source(
-            dir.path(),
-            ".",
-            vec![],
-            vec![exclude.to_owned()],
-            Limits::default(),
-        )
-        .unwrap();
+        let mut source =
+            pack_to_source(dir.path(), ".", vec![], vec![exclude.to_owned()], Limits::default()).unwrap();
         let tree = source.unpack(&work, FileModes::Fixed).await.unwrap();
         assert!(tree.path().join(kept).exists(), "{exclude}");
         for gone in gone {
@@ -118,12 +100,8 @@ async fn the_checksum_is_of_the_bytes_written() {
 
     let path = dir.path().join("a.tgz");
     fs::write(&path, &tgz).unwrap();
-    let mut from_file = Source::from_tgz(
-        Metadata::default(),
-        fs::File::open(&path).unwrap(),
-        Limits::default(),
-    )
-    .unwrap();
+    let mut from_file =
+        Source::from_tgz(Metadata::default(), fs::File::open(&path).unwrap(), Limits::default()).unwrap();
     assert_eq!(from_file.metadata().checksum, packed.checksum);
     assert_eq!(from_file.scan().await.unwrap().stats.wire_bytes, packed.bytes);
 }
@@ -134,10 +112,7 @@ async fn times_do_not_change_a_trees_identity() {
     let mut ids = Vec::new();
     for second in [1_000, 2_000] {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(second);
-        fs::File::open(dir.path().join("apps/web/run.sh"))
-            .unwrap()
-            .set_modified(time)
-            .unwrap();
+        fs::File::open(dir.path().join("apps/web/run.sh")).unwrap().set_modified(time).unwrap();
         let mut source = pack_to_source(dir.path(), ".", vec![], vec![], Limits::default()).unwrap();
         ids.push((
             source.metadata().checksum.clone(),

@@ -51,12 +51,7 @@ fn large_tgz() -> Vec<u8> {
     })
     .take(1 << 18)
     .collect();
-    (0..4)
-        .fold(Archive::new(), |archive, at| {
-            archive.file(format!("d{at}/noise"), &noise)
-        })
-        .end()
-        .tgz()
+    (0..4).fold(Archive::new(), |archive, at| archive.file(format!("d{at}/noise"), &noise)).end().tgz()
 }
 
 /// Metadata that fits `tgz`.
@@ -80,15 +75,8 @@ async fn content_arrives_whatever_the_size_of_the_messages() {
     let tgz = large_tgz();
     let mut ids = Vec::new();
     for size in [1, 1000, 1024, 65_536, 10_000_000] {
-        let part = if size == 1 {
-            Archive::new().file("a", "x").end().tgz()
-        } else {
-            tgz.clone()
-        };
-        let chunks: Vec<Item> = part
-            .chunks(size)
-            .map(|chunk| Ok(Bytes::copy_from_slice(chunk)))
-            .collect();
+        let part = if size == 1 { Archive::new().file("a", "x").end().tgz() } else { tgz.clone() };
+        let chunks: Vec<Item> = part.chunks(size).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
         let mut source = Source::new(metadata(&part), stream::iter(chunks), Limits::default());
         let tree = source.unpack(&work, FileModes::Fixed).await.unwrap();
         assert_eq!(tree.stats().wire_bytes, part.len() as u64);
@@ -99,11 +87,7 @@ async fn content_arrives_whatever_the_size_of_the_messages() {
         }
     }
     ids.dedup();
-    assert_eq!(
-        ids.len(),
-        1,
-        "the same tree has the same identity however it was cut"
-    );
+    assert_eq!(ids.len(), 1, "the same tree has the same identity however it was cut");
 }
 
 #[tokio::test]
@@ -112,15 +96,9 @@ async fn a_refused_source_is_still_read_to_its_end() {
     let tgz = [Archive::new().file("../x", "x").end().tgz(), vec![7; 300_000]].concat();
     for scan in [true, false] {
         let taken = Arc::new(AtomicUsize::new(0));
-        let chunks: Vec<Item> = tgz
-            .chunks(1024)
-            .map(|chunk| Ok(Bytes::copy_from_slice(chunk)))
-            .collect();
-        let mut source = Source::new(
-            metadata(&tgz),
-            Counted(stream::iter(chunks), taken.clone()),
-            Limits::default(),
-        );
+        let chunks: Vec<Item> = tgz.chunks(1024).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+        let mut source =
+            Source::new(metadata(&tgz), Counted(stream::iter(chunks), taken.clone()), Limits::default());
         let error = if scan {
             source.scan().await.unwrap_err()
         } else {
@@ -170,18 +148,13 @@ async fn what_an_abandoned_scan_left_can_be_drained() {
     let tgz = large_tgz();
     let taken = Arc::new(AtomicUsize::new(0));
     let (send, receive) = tokio::sync::mpsc::channel::<Item>(1);
-    let chunks = stream::unfold(receive, |mut receive| async {
-        receive.recv().await.map(|item| (item, receive))
-    });
+    let chunks =
+        stream::unfold(receive, |mut receive| async { receive.recv().await.map(|item| (item, receive)) });
     let counted = Counted(Box::pin(chunks), taken.clone());
     let mut source = Source::new(metadata(&tgz), counted, Limits::default());
     let (first, second) = tgz.split_at(tgz.len() / 2);
     send.send(Ok(Bytes::copy_from_slice(first))).await.unwrap();
-    assert!(
-        tokio::time::timeout(Duration::from_millis(50), source.scan())
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(50), source.scan()).await.is_err());
     send.send(Ok(Bytes::copy_from_slice(second))).await.unwrap();
     drop(send);
     source.drain().await.unwrap();
@@ -192,15 +165,9 @@ async fn what_an_abandoned_scan_left_can_be_drained() {
 async fn draining_reads_everything_once() {
     let tgz = large_tgz();
     let taken = Arc::new(AtomicUsize::new(0));
-    let chunks: Vec<Item> = tgz
-        .chunks(4096)
-        .map(|chunk| Ok(Bytes::copy_from_slice(chunk)))
-        .collect();
-    let mut source = Source::new(
-        metadata(&tgz),
-        Counted(stream::iter(chunks), taken.clone()),
-        Limits::default(),
-    );
+    let chunks: Vec<Item> = tgz.chunks(4096).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+    let mut source =
+        Source::new(metadata(&tgz), Counted(stream::iter(chunks), taken.clone()), Limits::default());
     source.drain().await.unwrap();
     source.drain().await.unwrap();
     assert_eq!(taken.load(Ordering::Relaxed), tgz.len());
@@ -225,24 +192,15 @@ async fn waiting_for_the_sender_is_told_from_working() {
 async fn a_slow_disk_slows_the_sender_down() {
     let taken = Arc::new(AtomicUsize::new(0));
     let endless = stream::repeat_with(|| Ok(Bytes::from_static(&[0; 65_536])));
-    let mut source = Source::new(
-        Metadata::default(),
-        Counted(endless, taken.clone()),
-        Limits::default(),
-    );
+    let mut source = Source::new(Metadata::default(), Counted(endless, taken.clone()), Limits::default());
     // No thread ever takes a batch out: only the queue can fill up.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(1)
-        .enable_time()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_time().build().unwrap();
     let taken_at_rest = std::thread::spawn(move || {
         let (release, blocked) = std::sync::mpsc::channel::<()>();
         runtime.spawn_blocking(move || blocked.recv().ok());
         let stalled = runtime.block_on(async {
-            tokio::time::timeout(Duration::from_millis(200), source.scan())
-                .await
-                .is_err()
+            tokio::time::timeout(Duration::from_millis(200), source.scan()).await.is_err()
         });
         drop(release);
         (stalled, taken.load(Ordering::Relaxed))
@@ -250,19 +208,12 @@ async fn a_slow_disk_slows_the_sender_down() {
     .join()
     .unwrap();
     assert!(taken_at_rest.0);
-    assert!(
-        taken_at_rest.1 < 1 << 20,
-        "{} bytes were taken with nobody to use them",
-        taken_at_rest.1
-    );
+    assert!(taken_at_rest.1 < 1 << 20, "{} bytes were taken with nobody to use them", taken_at_rest.1);
 }
 
 #[tokio::test]
 async fn secrets_do_not_show_in_debug_output() {
-    let metadata = Metadata {
-        env: vec![("TOKEN".into(), "hunter2".into())],
-        ..Metadata::default()
-    };
+    let metadata = Metadata { env: vec![("TOKEN".into(), "hunter2".into())], ..Metadata::default() };
     let source = Source::new(metadata, stream::empty(), Limits::default());
     let shown = format!("{source:?}");
     assert!(shown.contains("TOKEN") && !shown.contains("hunter2"), "{shown}");
@@ -292,18 +243,8 @@ async fn identity_depends_on_what_matters_and_nothing_else() {
     let distinct: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len());
 
-    let ignored = Archive::new()
-        .dir(".")
-        .file("./a", "1")
-        .other(b'1', "h", "")
-        .file("b", "2")
-        .end()
-        .tgz();
-    let same = source(&ignored, Limits::default())
-        .unpack(&work, FileModes::Fixed)
-        .await
-        .unwrap()
-        .id();
+    let ignored = Archive::new().dir(".").file("./a", "1").other(b'1', "h", "").file("b", "2").end().tgz();
+    let same = source(&ignored, Limits::default()).unpack(&work, FileModes::Fixed).await.unwrap().id();
     assert_eq!(same, ids[0]);
     assert_eq!(same.to_string().len(), 64);
 }

@@ -14,10 +14,7 @@ use support::{Archive, mode_of, source};
 const UUID: &str = "5f0c0f9e-3f0b-4c43-9a64-0d0c3a8f6a11";
 
 async fn tree(work: &WorkDir, archive: Archive) -> Tree {
-    source(&archive.end().tgz(), Limits::default())
-        .unpack(work, FileModes::Fixed)
-        .await
-        .unwrap()
+    source(&archive.end().tgz(), Limits::default()).unpack(work, FileModes::Fixed).await.unwrap()
 }
 
 #[tokio::test]
@@ -49,11 +46,7 @@ async fn a_sweep_removes_only_trees_nobody_holds() {
     fs::create_dir(work.path().join("not-a-tree")).unwrap();
     fs::create_dir(work.path().join(UUID.to_uppercase())).unwrap();
     fs::write(work.path().join("6f0c0f9e-3f0b-4c43-9a64-0d0c3a8f6a12"), "a file").unwrap();
-    symlink(
-        base.path(),
-        work.path().join("7f0c0f9e-3f0b-4c43-9a64-0d0c3a8f6a13"),
-    )
-    .unwrap();
+    symlink(base.path(), work.path().join("7f0c0f9e-3f0b-4c43-9a64-0d0c3a8f6a13")).unwrap();
 
     let other_server = WorkDir::open(base.path()).unwrap();
     let swept = other_server.sweep().unwrap();
@@ -113,9 +106,7 @@ fn a_directory_swapped_for_a_link_costs_nothing_outside() {
     let work = WorkDir::open(base.path()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for _ in 0..10 {
-        let archive = (0..20).fold(Archive::new(), |archive, at| {
-            archive.file(format!("d{at}/a/b/f"), "x")
-        });
+        let archive = (0..20).fold(Archive::new(), |archive, at| archive.file(format!("d{at}/a/b/f"), "x"));
         let tree = runtime.block_on(tree(&work, archive));
         let (root, target) = (tree.path().to_owned(), outside.path().to_owned());
         let swapper = std::thread::spawn(move || {
@@ -173,13 +164,7 @@ async fn read_only_directories_are_removed_too() {
     let base = tempfile::tempdir().unwrap();
     let work = WorkDir::open(base.path()).unwrap();
     let tree = tree(&work, Archive::new().file("a/b/c/f", "x").file("locked/f", "x")).await;
-    for (path, mode) in [
-        ("a/b/c", 0o555),
-        ("a/b", 0o500),
-        ("a", 0o100),
-        ("locked", 0),
-        ("", 0o500),
-    ] {
+    for (path, mode) in [("a/b/c", 0o555), ("a/b", 0o500), ("a", 0o100), ("locked", 0), ("", 0o500)] {
         fs::set_permissions(tree.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
     }
     tree.remove().unwrap();
@@ -200,11 +185,7 @@ async fn the_application_stays_inside_the_tree() {
         ("x/../apps/", "apps"),
         ("missing", "missing"),
     ] {
-        let expected = if expected.is_empty() {
-            root.to_owned()
-        } else {
-            root.join(expected)
-        };
+        let expected = if expected.is_empty() { root.to_owned() } else { root.join(expected) };
         assert_eq!(tree.app_dir(rel).unwrap(), expected, "{rel}");
     }
     let sibling = format!("../{}x", root.file_name().unwrap().to_str().unwrap());
@@ -213,16 +194,9 @@ async fn the_application_stays_inside_the_tree() {
         assert!(matches!(error, SourceError::AppPath));
         assert_eq!(error.to_string(), "illegal appPath: out of workDir bound");
     }
-    for (rel, expected) in [
-        ("l", "apps/a"),
-        ("l/../..", ""),
-        ("../../l/f", "apps/a/f"),
-        ("no/such", "no/such"),
-    ] {
-        assert_eq!(
-            tree.scoped_app_dir(rel).unwrap(),
-            Path::join(root, expected),
-            "{rel}"
-        );
+    for (rel, expected) in
+        [("l", "apps/a"), ("l/../..", ""), ("../../l/f", "apps/a/f"), ("no/such", "no/such")]
+    {
+        assert_eq!(tree.scoped_app_dir(rel).unwrap(), Path::join(root, expected), "{rel}");
     }
 }

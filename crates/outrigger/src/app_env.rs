@@ -26,9 +26,8 @@ pub fn of(args: &TreeArgs, app_name: &str) -> Result<Vec<(String, String)>> {
     .into();
     let mut own = Vec::new();
     for pair in &args.env {
-        let (name, value) = pair
-            .split_once('=')
-            .with_context(|| format!("--env {pair:?} is not NAME=VALUE"))?;
+        let (name, value) =
+            pair.split_once('=').with_context(|| format!("--env {pair:?} is not NAME=VALUE"))?;
         if name.starts_with("ARGOCD_") || name.starts_with("KUBE_") {
             env.retain(|(known, _)| known != name);
             env.push((name.to_owned(), value.to_owned()));
@@ -38,8 +37,7 @@ pub fn of(args: &TreeArgs, app_name: &str) -> Result<Vec<(String, String)>> {
     }
     let known: BTreeMap<String, String> = env.iter().cloned().collect();
     env.extend(
-        own.into_iter()
-            .map(|(name, value)| (format!("ARGOCD_ENV_{name}"), interpolated(value, &known))),
+        own.into_iter().map(|(name, value)| (format!("ARGOCD_ENV_{name}"), interpolated(value, &known))),
     );
     env.extend(parameters(&args.param)?);
     Ok(env)
@@ -59,9 +57,7 @@ fn interpolated(value: &str, known: &BTreeMap<String, String>) -> String {
         }
         let braced = rest.strip_prefix('{').and_then(|inside| inside.split_once('}'));
         let (name, after) = braced.unwrap_or_else(|| {
-            let end = rest
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(rest.len());
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             rest.split_at(end)
         });
         result.push_str(known.get(name).map_or("", String::as_str));
@@ -75,30 +71,23 @@ fn parameters(pairs: &[String]) -> Result<Vec<(String, String)>> {
     let mut list = Vec::new();
     let mut variables = Vec::new();
     for pair in pairs {
-        let (name, value) = pair
-            .split_once('=')
-            .with_context(|| format!("--param {pair:?} is not NAME=VALUE"))?;
+        let (name, value) =
+            pair.split_once('=').with_context(|| format!("--param {pair:?} is not NAME=VALUE"))?;
         let variable = format!("PARAM_{}", escaped(name));
         let mut entry = Map::from_iter([("name".to_owned(), Value::from(name))]);
         match serde_json::from_str(value) {
             Ok(Value::Array(items)) => {
                 let items: Vec<String> = items.iter().map(text).collect();
                 variables.extend(
-                    items
-                        .iter()
-                        .enumerate()
-                        .map(|(i, item)| (format!("{variable}_{i}"), item.clone())),
+                    items.iter().enumerate().map(|(i, item)| (format!("{variable}_{i}"), item.clone())),
                 );
                 entry.insert("array".to_owned(), items.into());
             }
             Ok(Value::Object(map)) => {
-                let map: Map<String, Value> = map
-                    .iter()
-                    .map(|(key, item)| (key.clone(), text(item).into()))
-                    .collect();
+                let map: Map<String, Value> =
+                    map.iter().map(|(key, item)| (key.clone(), text(item).into())).collect();
                 variables.extend(
-                    map.iter()
-                        .map(|(key, item)| (format!("{variable}_{}", escaped(key)), text(item))),
+                    map.iter().map(|(key, item)| (format!("{variable}_{}", escaped(key)), text(item))),
                 );
                 entry.insert("map".to_owned(), map.into());
             }
@@ -109,11 +98,7 @@ fn parameters(pairs: &[String]) -> Result<Vec<(String, String)>> {
         }
         list.push(Value::Object(entry));
     }
-    let all = if list.is_empty() {
-        "null".to_owned()
-    } else {
-        Value::from(list).to_string()
-    };
+    let all = if list.is_empty() { "null".to_owned() } else { Value::from(list).to_string() };
     variables.insert(0, ("ARGOCD_APP_PARAMETERS".to_owned(), all));
     Ok(variables)
 }
@@ -124,11 +109,7 @@ fn text(value: &Value) -> String {
 
 fn escaped(name: &str) -> String {
     let keep = |c: char| {
-        if c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' { c } else { '_' }
     };
     name.to_uppercase().chars().map(keep).collect()
 }
@@ -142,20 +123,14 @@ mod tests {
 
     fn env(flags: &[&str]) -> BTreeMap<String, String> {
         let line = ["outrigger", "render", "."].iter().chain(flags);
-        let Command::Render(args) = Cli::parse_from(line).command else {
-            panic!("render expected")
-        };
+        let Command::Render(args) = Cli::parse_from(line).command else { panic!("render expected") };
         of(&args.tree, "guestbook").unwrap().into_iter().collect()
     }
 
     #[test]
     fn the_applications_own_variables_are_prefixed_and_interpolated() {
-        let env = env(&[
-            "--env",
-            "HOST=$ARGOCD_APP_NAME.${ARGOCD_APP_NAMESPACE}-$$5-$NOPE.",
-            "--env",
-            "EMPTY=",
-        ]);
+        let env =
+            env(&["--env", "HOST=$ARGOCD_APP_NAME.${ARGOCD_APP_NAMESPACE}-$$5-$NOPE.", "--env", "EMPTY="]);
         assert_eq!(env["ARGOCD_ENV_HOST"], "guestbook.default-$5-.");
         assert_eq!(env["ARGOCD_ENV_EMPTY"], "");
     }

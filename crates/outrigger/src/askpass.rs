@@ -2,6 +2,7 @@
 //!
 //! Prints exactly one line, the user name or the password, and never logs either.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const FAILED: u8 = 20;
 
 /// Answers git's question in `args` and exits.
 #[allow(clippy::print_stdout, clippy::print_stderr)]
-pub fn run(args: &[String]) -> ExitCode {
+pub fn run(args: &[OsString]) -> ExitCode {
     match answer(args) {
         Ok(line) => {
             println!("{line}");
@@ -32,7 +33,7 @@ pub fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn answer(args: &[String]) -> Result<String> {
+fn answer(args: &[OsString]) -> Result<String> {
     let [_, question] = args else {
         bail!(
             "expected 1 argument, got {}; git calls this program with its prompt",
@@ -45,33 +46,23 @@ fn answer(args: &[String]) -> Result<String> {
     })?;
     let socket = std::env::var(SOCKET).ok().filter(|path| !path.is_empty());
     let socket = socket.unwrap_or_else(|| DEFAULT_SOCKET.to_owned());
-    let wants_password = match question {
+    let wants_password = match question.to_string_lossy() {
         question if question.starts_with("Username") => false,
         question if question.starts_with("Password") => true,
         other => bail!("unknown credential type '{other}'"),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let credentials = runtime.block_on(async {
         let endpoint = Endpoint::unix(Path::new(&socket)).map_err(anyhow::Error::msg)?;
         let ask = async {
-            let channel = crate::dial::connect(&endpoint)
-                .await
-                .with_context(|| format!("cannot reach {socket}"))?;
-            let reply = AskPassServiceClient::new(channel)
-                .get_credentials(CredentialsRequest { nonce })
-                .await;
+            let channel =
+                crate::dial::connect(&endpoint).await.with_context(|| format!("cannot reach {socket}"))?;
+            let reply =
+                AskPassServiceClient::new(channel).get_credentials(CredentialsRequest { nonce }).await;
             reply.map_err(|status| anyhow::anyhow!("the repo-server refused: {}", status.message()))
         };
-        tokio::time::timeout(Duration::from_secs(30), ask)
-            .await
-            .context("the repo-server did not answer")?
+        tokio::time::timeout(Duration::from_secs(30), ask).await.context("the repo-server did not answer")?
     })?;
     let credentials = credentials.into_inner();
-    Ok(if wants_password {
-        credentials.password
-    } else {
-        credentials.username
-    })
+    Ok(if wants_password { credentials.password } else { credentials.username })
 }

@@ -33,11 +33,8 @@ impl Bundle {
         let archive = tempfile::tempfile().context("cannot make a temporary file")?;
         let packed = pack(dir, &Options::default(), &archive)
             .with_context(|| format!("cannot pack {}", dir.display()))?;
-        let app_name = dir
-            .join(app_path)
-            .canonicalize()?
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let app_name =
+            dir.join(app_path).canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned());
         let metadata = Metadata {
             app_name: app_name.unwrap_or_default(),
             app_rel_path: app_path.to_owned(),
@@ -45,10 +42,7 @@ impl Bundle {
             size: i64::try_from(packed.bytes).unwrap_or(i64::MAX),
             env,
         };
-        Ok(Self {
-            archive: Arc::new(archive),
-            metadata,
-        })
+        Ok(Self { archive: Arc::new(archive), metadata })
     }
 
     /// The archive in pieces.

@@ -43,7 +43,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Render an application directory with a plugin, without Argo CD
     Render(RenderArgs),
-    /// Tell whether a plugin claims an application directory
+    /// Tell whether a plugin claims an application directory: exit code 0 yes, 1 no, 2 no answer
     Match(TreeArgs),
     /// Show the parameters a plugin announces for an application directory
     Params(ParamsArgs),
@@ -78,8 +78,8 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub otlp: OtlpArgs,
-    /// Listen here too: HOST:PORT, :PORT or unix:PATH; may be repeated. The plugin's own socket in
-    /// $ARGOCD_PLUGINSOCKFILEPATH is always there. Plaintext: keep it inside a network you trust
+    /// Listen here too: HOST:PORT, :PORT or unix:PATH; may be repeated. The plugin's own socket stays in
+    /// $ARGOCD_PLUGINSOCKFILEPATH, where that directory exists. Plaintext: keep it inside a network you trust
     #[arg(long, value_name = "ADDRESS", env = "OUTRIGGER_LISTEN", value_delimiter = ',')]
     pub listen: Vec<Endpoint>,
     /// Serve /metrics, /healthz and /readyz here; off unless given
@@ -92,12 +92,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", env = "OUTRIGGER_GRACE_PERIOD", default_value = "25s", value_parser = duration::parse)]
     pub grace_period: Duration,
     /// The largest output of a command
-    #[arg(
-        long,
-        value_name = "BYTES",
-        env = "OUTRIGGER_MAX_OUTPUT_BYTES",
-        default_value = "256Mi"
-    )]
+    #[arg(long, value_name = "BYTES", env = "OUTRIGGER_MAX_OUTPUT_BYTES", default_value = "256Mi")]
     pub max_output_bytes: Bytes,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -160,11 +155,9 @@ pub enum LogFormat {
     Text,
 }
 
-// Argo CD takes an empty environment variable for one that is not set, and so do these readers.
-
 fn log_format(text: &str) -> Result<LogFormat, String> {
     match text.to_lowercase().as_str() {
-        "json" | "" => Ok(LogFormat::Json),
+        "json" => Ok(LogFormat::Json),
         "text" => Ok(LogFormat::Text),
         _ => Err(format!("{text:?} is neither json nor text")),
     }
@@ -174,7 +167,7 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
     match text.to_lowercase().as_str() {
         "trace" => Ok(LevelFilter::TRACE),
         "debug" => Ok(LevelFilter::DEBUG),
-        "info" | "" => Ok(LevelFilter::INFO),
+        "info" => Ok(LevelFilter::INFO),
         "warn" | "warning" => Ok(LevelFilter::WARN),
         "error" | "fatal" | "panic" => Ok(LevelFilter::ERROR),
         _ => Err(format!("{text:?} is none of trace, debug, info, warn, error")),
@@ -184,7 +177,6 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
-        Err(_) if text.is_empty() => Ok(1.0),
         _ => Err(format!("{text:?} is not a number from 0 to 1")),
     }
 }
@@ -215,12 +207,7 @@ pub struct OtlpArgs {
     )]
     pub otlp_headers: Vec<String>,
     /// Attributes of every trace: key:value,key:value
-    #[arg(
-        long,
-        value_name = "KEY:VALUE",
-        env = "ARGOCD_CMP_SERVER_OTLP_ATTRS",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "KEY:VALUE", env = "ARGOCD_CMP_SERVER_OTLP_ATTRS", value_delimiter = ',')]
     pub otlp_attrs: Vec<String>,
     /// The share of traces to record, 0 to 1
     #[arg(long, value_name = "RATIO", env = "ARGOCD_CMP_SERVER_OTLP_SAMPLE_RATIO", default_value = "1", value_parser = ratio)]
@@ -230,7 +217,7 @@ pub struct OtlpArgs {
 /// Booleans as Go reads them.
 fn go_bool(text: &str) -> Result<bool, String> {
     match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" | "" => Ok(true),
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
         _ => Err(format!("{text:?} is neither true nor false")),
     }

@@ -42,12 +42,7 @@ impl Client {
 
     /// Whether the plugin discovers its applications.
     pub async fn discovers(&mut self) -> Result<bool, Status> {
-        Ok(self
-            .service
-            .check_plugin_configuration(())
-            .await?
-            .into_inner()
-            .is_discovery_configured)
+        Ok(self.service.check_plugin_configuration(()).await?.into_inner().is_discovery_configured)
     }
 
     /// The application's manifests.
@@ -64,10 +59,7 @@ impl Client {
     pub async fn matches(&mut self, bundle: &Bundle, timeout: Duration) -> Result<(Match, Phases), Failure> {
         let reply = self.service.match_repository(request(bundle, timeout)?).await?;
         let answer = reply.get_ref();
-        let found = Match {
-            supported: answer.is_supported,
-            discovers: answer.is_discovery_enabled,
-        };
+        let found = Match { supported: answer.is_supported, discovers: answer.is_discovery_enabled };
         Ok((found, phases(reply.metadata())))
     }
 
@@ -77,10 +69,7 @@ impl Client {
         bundle: &Bundle,
         timeout: Duration,
     ) -> Result<(Vec<ParameterAnnouncement>, Phases), Failure> {
-        let reply: Response<_> = self
-            .service
-            .get_parameters_announcement(request(bundle, timeout)?)
-            .await?;
+        let reply: Response<_> = self.service.get_parameters_announcement(request(bundle, timeout)?).await?;
         let phases = phases(reply.metadata());
         let announcements = reply.into_inner().parameter_announcements.into_iter();
         let announcements = announcements.map(|wire| ParameterAnnouncement {
@@ -109,37 +98,25 @@ pub struct Failure {
 
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
-        Self {
-            message: status.message().to_owned(),
-            phases: phases(status.metadata()),
-        }
+        Self { message: status.message().to_owned(), phases: phases(status.metadata()) }
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self {
-            message: format!("cannot send the source: {error}"),
-            phases: Vec::new(),
-        }
+        Self { message: format!("cannot send the source: {error}"), phases: Vec::new() }
     }
 }
 
 fn phases(headers: &MetadataMap) -> Phases {
-    headers
-        .get(PHASES_HEADER)
-        .and_then(|value| value.to_str().ok())
-        .map(read_phases)
-        .unwrap_or_default()
+    headers.get(PHASES_HEADER).and_then(|value| value.to_str().ok()).map(read_phases).unwrap_or_default()
 }
 
 fn request(
     bundle: &Bundle,
     timeout: Duration,
 ) -> std::io::Result<Request<impl Stream<Item = AppStreamRequest> + use<>>> {
-    let first = AppStreamRequest {
-        request: Some(Part::Metadata(wire_metadata(&bundle.metadata))),
-    };
+    let first = AppStreamRequest { request: Some(Part::Metadata(wire_metadata(&bundle.metadata))) };
     // A file that cannot be read any more cuts the stream short, and the checksum tells.
     let chunks = bundle.chunks()?.map_while(Result::ok);
     let parts = tokio_stream::once(first).chain(chunks.map(file_part));
@@ -149,16 +126,11 @@ fn request(
 }
 
 fn file_part(chunk: Bytes) -> AppStreamRequest {
-    AppStreamRequest {
-        request: Some(Part::File(File { chunk })),
-    }
+    AppStreamRequest { request: Some(Part::File(File { chunk })) }
 }
 
 fn wire_metadata(metadata: &Metadata) -> ManifestRequestMetadata {
-    let env = metadata.env.iter().map(|(name, value)| EnvEntry {
-        name: name.clone(),
-        value: value.clone(),
-    });
+    let env = metadata.env.iter().map(|(name, value)| EnvEntry { name: name.clone(), value: value.clone() });
     ManifestRequestMetadata {
         app_name: metadata.app_name.clone(),
         app_rel_path: metadata.app_rel_path.clone(),

@@ -23,10 +23,7 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// The plugin.yaml in `dir`.
     pub(crate) fn in_dir(dir: &Path) -> Self {
-        Self {
-            path: dir.join("plugin.yaml"),
-            seen: None,
-        }
+        Self { path: dir.join("plugin.yaml"), seen: None }
     }
 
     /// Reads and checks the file.
@@ -58,11 +55,7 @@ pub(crate) fn load(path: &Path) -> Result<PluginConfig> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     let problem = || format!("cannot read {}", path.display());
     let length = std::fs::metadata(path).with_context(problem)?.len();
-    anyhow::ensure!(
-        length <= LARGEST,
-        "{} has {length} bytes; that is no plugin.yaml",
-        path.display()
-    );
+    anyhow::ensure!(length <= LARGEST, "{} has {length} bytes; that is no plugin.yaml", path.display());
     std::fs::read(path).with_context(problem)
 }
 

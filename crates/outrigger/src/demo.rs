@@ -20,61 +20,40 @@ use crate::print::{self, say, tell};
 const PLUGIN: &str = include_str!("../demo/plugin.yaml");
 const REPOSITORY: [(&str, &str); 3] = [
     ("README.md", include_str!("../demo/repository/README.md")),
-    (
-        "apps/hello/configmap.tmpl.yaml",
-        include_str!("../demo/repository/apps/hello/configmap.tmpl.yaml"),
-    ),
-    (
-        "apps/hello/deployment.tmpl.yaml",
-        include_str!("../demo/repository/apps/hello/deployment.tmpl.yaml"),
-    ),
+    ("apps/hello/configmap.tmpl.yaml", include_str!("../demo/repository/apps/hello/configmap.tmpl.yaml")),
+    ("apps/hello/deployment.tmpl.yaml", include_str!("../demo/repository/apps/hello/deployment.tmpl.yaml")),
 ];
 const APP: &str = "apps/hello";
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Serves the sample plugin, renders the sample application over the wire, and shows what happened.
 pub(crate) async fn run(args: DemoArgs) -> Result<()> {
-    let place = tempfile::Builder::new()
-        .prefix("outrigger-demo-")
-        .tempdir()
-        .context("cannot make a directory")?;
+    let place =
+        tempfile::Builder::new().prefix("outrigger-demo-").tempdir().context("cannot make a directory")?;
     let repository = place.path().join("repository");
     lay_out(place.path(), &repository)?;
     adopt_orphans().context("cannot watch for child processes")?;
 
     let server = start(place.path()).await?;
     let socket = Endpoint::unix(&place.path().join("outrigger-demo-v1.sock")).map_err(anyhow::Error::msg)?;
-    server
-        .listen(&socket)
-        .await
-        .context("cannot listen on a unix socket")?;
-    let tcp = server
-        .listen(&Endpoint::Tcp("127.0.0.1:0".to_owned()))
-        .await
-        .context("cannot listen on TCP")?;
+    server.listen(&socket).await.context("cannot listen on a unix socket")?;
+    let tcp =
+        server.listen(&Endpoint::Tcp("127.0.0.1:0".to_owned())).await.context("cannot listen on TCP")?;
     tell!("A plugin server is up on {socket} and on {tcp}.");
-    tell!(
-        "Its plugin.yaml and the application it renders are in {}.\n",
-        place.path().display()
-    );
+    tell!("Its plugin.yaml and the application it renders are in {}.\n", place.path().display());
 
-    let env = [
-        ("ARGOCD_APP_NAME", "hello"),
-        ("ARGOCD_APP_NAMESPACE", "default"),
-        ("ARGOCD_ENV_GREETING", "ahoy"),
-    ];
-    let env = env
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into();
+    let env =
+        [("ARGOCD_APP_NAME", "hello"), ("ARGOCD_APP_NAMESPACE", "default"), ("ARGOCD_ENV_GREETING", "ahoy")];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let bundle = Bundle::pack(&repository, APP, env)?;
     let result = walk_through(&socket, &bundle).await;
     if result.is_ok() {
         next_steps(&tcp, &repository, args.stay);
     }
     if result.is_ok() && args.stay {
-        tokio::signal::ctrl_c().await?;
+        crate::told_to_stop().await?;
     }
-    server.shutdown(Duration::ZERO).await;
+    server.shutdown(Duration::from_secs(1)).await;
     result
 }
 
@@ -97,10 +76,7 @@ async fn start(place: &Path) -> Result<Server<CommandPlugin>> {
         parallelism: None,
         metrics: Arc::clone(&metrics),
     };
-    let plugin = Arc::new(CommandPlugin::new(
-        PluginConfig::parse(PLUGIN.as_bytes())?,
-        equipment,
-    ));
+    let plugin = Arc::new(CommandPlugin::new(PluginConfig::parse(PLUGIN.as_bytes())?, equipment));
     let options = Options {
         limits: Limits::default(),
         max_message_bytes: crate::places::max_message_bytes(),
@@ -116,10 +92,8 @@ async fn walk_through(socket: &Endpoint, bundle: &Bundle) -> Result<()> {
     let mut table = print::table(&["step", "answer", "phases", "time"]);
     let refused = |failure: Failure| anyhow::Error::msg(failure.message);
     let mut step = |name: &str, answer: String, phases: &crate::client::Phases, took: Duration| {
-        let phases: Vec<String> = phases
-            .iter()
-            .map(|(phase, took)| format!("{phase} {}", duration::human(*took)))
-            .collect();
+        let phases: Vec<String> =
+            phases.iter().map(|(phase, took)| format!("{phase} {}", duration::human(*took))).collect();
         table.add_row([name, &answer, &phases.join(", "), &duration::human(took)]);
     };
 
@@ -128,25 +102,12 @@ async fn walk_through(socket: &Endpoint, bundle: &Bundle) -> Result<()> {
     step("dial", "connected".to_owned(), &Vec::new(), started.elapsed());
 
     let started = Instant::now();
-    let discovers = client
-        .discovers()
-        .await
-        .map_err(|status| refused(status.into()))?;
-    step(
-        "CheckPluginConfiguration",
-        format!("discovery: {discovers}"),
-        &Vec::new(),
-        started.elapsed(),
-    );
+    let discovers = client.discovers().await.map_err(|status| refused(status.into()))?;
+    step("CheckPluginConfiguration", format!("discovery: {discovers}"), &Vec::new(), started.elapsed());
 
     let started = Instant::now();
     let (found, phases) = client.matches(bundle, TIMEOUT).await.map_err(refused)?;
-    step(
-        "MatchRepository",
-        format!("supported: {}", found.supported),
-        &phases,
-        started.elapsed(),
-    );
+    step("MatchRepository", format!("supported: {}", found.supported), &phases, started.elapsed());
 
     let started = Instant::now();
     let (announcements, phases) = client.parameters(bundle, TIMEOUT).await.map_err(refused)?;
@@ -159,12 +120,7 @@ async fn walk_through(socket: &Endpoint, bundle: &Bundle) -> Result<()> {
 
     let started = Instant::now();
     let (manifests, phases) = client.generate(bundle, TIMEOUT).await.map_err(refused)?;
-    step(
-        "GenerateManifest",
-        print::count(manifests.len(), "manifest"),
-        &phases,
-        started.elapsed(),
-    );
+    step("GenerateManifest", print::count(manifests.len(), "manifest"), &phases, started.elapsed());
 
     for manifest in &manifests {
         say!("---\n{}", print::yaml(manifest)?);
@@ -176,10 +132,7 @@ async fn walk_through(socket: &Endpoint, bundle: &Bundle) -> Result<()> {
 fn next_steps(tcp: &Endpoint, repository: &Path, stay: bool) {
     tell!("\nTry next:");
     if stay {
-        tell!(
-            "  outrigger render {} --app-path {APP} --address {tcp}",
-            repository.display()
-        );
+        tell!("  outrigger render {} --app-path {APP} --address {tcp}", repository.display());
         tell!("  outrigger healthcheck {tcp}");
         tell!("  Ctrl-C ends the server and removes its directory");
     } else {

@@ -24,27 +24,30 @@ pub(crate) async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
             });
             // The name stands in the requests only; the socket is what is dialled.
             let target = Channel::from_static("http://localhost");
-            Ok(target
+            target
                 .initial_stream_window_size(WINDOW)
                 .connect_with_connector(connector)
-                .await?)
+                .await
+                .map_err(root_cause)
         }
         Endpoint::Tcp(address) => {
             let target = Channel::from_shared(format!("http://{address}"))?;
-            Ok(target.connect_with_connector(service_fn(tcp)).await?)
+            target.connect_with_connector(service_fn(tcp)).await.map_err(root_cause)
         }
     }
 }
 
 const WINDOW: u32 = 1 << 20;
 
+/// Only the last of a chain of errors says anything; the others repeat it.
+fn root_cause(error: tonic::transport::Error) -> anyhow::Error {
+    let error = anyhow::Error::new(error);
+    anyhow::Error::msg(error.root_cause().to_string())
+}
+
 /// Dials the host and port of `uri`.
 pub(crate) async fn tcp(uri: Uri) -> io::Result<TokioIo<TcpStream>> {
-    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") {
-        443
-    } else {
-        80
-    });
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
     for ip in resolve(host).await? {

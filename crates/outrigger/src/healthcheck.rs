@@ -23,22 +23,14 @@ pub(crate) async fn run(args: HealthArgs) -> Result<()> {
     let check = async {
         let channel = crate::dial::connect(&endpoint).await;
         let channel = channel.with_context(|| format!("cannot reach {endpoint}"))?;
-        let reply = HealthClient::new(channel)
-            .check(HealthCheckRequest::default())
-            .await;
+        let reply = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
         anyhow::Ok(
-            reply
-                .with_context(|| format!("{endpoint} does not answer health checks"))?
-                .into_inner()
-                .status(),
+            reply.with_context(|| format!("{endpoint} does not answer health checks"))?.into_inner().status(),
         )
     };
     let status = tokio::time::timeout(args.timeout, check).await;
     let status = status.with_context(|| {
-        format!(
-            "{endpoint} did not answer within {}",
-            humantime::format_duration(args.timeout)
-        )
+        format!("{endpoint} did not answer within {}", humantime::format_duration(args.timeout))
     })??;
     if status != ServingStatus::Serving {
         bail!("{endpoint} is up and says {}", status.as_str_name());

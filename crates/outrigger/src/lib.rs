@@ -19,11 +19,13 @@ mod size;
 mod telemetry;
 mod tools;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, Parser};
+
+use tokio::signal::unix::{SignalKind, signal};
 
 use cli::{Cli, CmpServer, Command, ServeArgs};
 use print::{say, tell};
@@ -31,23 +33,45 @@ use print::{say, tell};
 /// Upstream's exit code for any failure of its servers.
 const SERVER_FAILED: u8 = 20;
 
+/// The exit code of `outrigger match` where there is no answer.
+const NO_ANSWER: u8 = 2;
+
 /// Runs `outrigger` with these arguments.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match dispatch(Cli::parse_from(args).command) {
-        Ok(code) => code,
-        Err(error) => {
-            tell!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+pub fn run(args: &[OsString]) -> ExitCode {
+    let command = parse::<Cli>(args).command;
+    let failed =
+        if matches!(command, Command::Match(_)) { ExitCode::from(NO_ANSWER) } else { ExitCode::FAILURE };
+    dispatch(command).unwrap_or_else(|error| {
+        tell!("error: {error:#}");
+        failed
+    })
 }
 
-/// Runs the plugin server under upstream's name.
-pub fn run_cmp_server(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    serve(CmpServer::parse_from(args).serve).unwrap_or_else(|error| {
+/// Runs the plugin server under upstream's name. It takes no arguments but flags, so that a word chooses one
+/// of our own subcommands: an image needs only this one file to probe itself.
+pub fn run_cmp_server(args: &[OsString]) -> ExitCode {
+    if args.get(1).is_some_and(|word| !word.as_encoded_bytes().starts_with(b"-")) {
+        return run(args);
+    }
+    serve(parse::<CmpServer>(args).serve).unwrap_or_else(|error| {
         tell!("error: {error:#}");
         ExitCode::from(SERVER_FAILED)
     })
+}
+
+/// Reads the command line. An environment variable that is set to nothing counts as not set, as in Argo CD.
+fn parse<T: Parser>(args: &[OsString]) -> T {
+    let matches = forget_empty_variables(T::command()).get_matches_from(args);
+    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+fn forget_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| match arg.get_env() {
+        Some(name) if is_empty(name) => arg.env(None::<&str>),
+        _ => arg,
+    });
+    command.mut_subcommands(forget_empty_variables)
 }
 
 fn dispatch(command: Command) -> Result<ExitCode> {
@@ -65,7 +89,9 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         }
         Command::Healthcheck(args) => finish(runtime()?.block_on(healthcheck::run(args))),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "outrigger", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "outrigger", &mut script);
+            say!("{}", String::from_utf8_lossy(&script));
             Ok(ExitCode::SUCCESS)
         }
         Command::Man { dir } => {
@@ -79,11 +105,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
 /// A server's own log says why it failed; this only tells that it did.
 fn serve(args: ServeArgs) -> Result<ExitCode> {
     let served = runtime()?.block_on(Box::pin(serve::run(args)));
-    Ok(if served.is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(SERVER_FAILED)
-    })
+    Ok(if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(SERVER_FAILED) })
 }
 
 fn finish(result: Result<()>) -> Result<ExitCode> {
@@ -95,8 +117,16 @@ fn yes_or_no(yes: bool) -> ExitCode {
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start")
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")
+}
+
+/// Waits for SIGTERM or SIGINT.
+async fn told_to_stop() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
 }

@@ -15,14 +15,8 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool> {
     let mut all = Vec::new();
     for path in &args.files {
         let bytes = read(path)?;
-        let pattern = |pattern: &str| {
-            outrigger_source::glob::check_file_name_pattern(pattern).map_err(|e| e.to_string())
-        };
-        all.extend(
-            lint(&bytes, &pattern)
-                .into_iter()
-                .map(|finding| (path.display().to_string(), finding)),
-        );
+        let findings = lint(&bytes);
+        all.extend(findings.into_iter().map(|finding| (path.display().to_string(), finding)));
     }
     let errors = count(&all, Severity::Error);
     let warnings = count(&all, Severity::Warning);
@@ -36,11 +30,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool> {
                 say!("{}", human(path, finding));
             }
             let files = print::count(args.files.len(), "file");
-            tell!(
-                "{files}: {}, {}",
-                print::count(errors, "error"),
-                print::count(warnings, "warning")
-            );
+            tell!("{files}: {}, {}", print::count(errors, "error"), print::count(warnings, "warning"));
         }
     }
     Ok(errors == 0 && !(args.strict && warnings > 0))
@@ -49,19 +39,14 @@ pub(crate) fn run(args: &LintArgs) -> Result<bool> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .context("cannot read standard input")?;
+        std::io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
         return Ok(bytes);
     }
     std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn count(findings: &[(String, Finding)], severity: Severity) -> usize {
-    findings
-        .iter()
-        .filter(|(_, finding)| finding.severity == severity)
-        .count()
+    findings.iter().filter(|(_, finding)| finding.severity == severity).count()
 }
 
 fn name(severity: Severity) -> &'static str {
@@ -73,14 +58,7 @@ fn name(severity: Severity) -> &'static str {
 
 /// `plugin.yaml:3:5: warning[legacy-key]: …`, which editors and CI systems know how to read.
 fn human(path: &str, finding: &Finding) -> String {
-    let Finding {
-        severity,
-        line,
-        column,
-        code,
-        message,
-        hint,
-    } = finding;
+    let Finding { severity, line, column, code, message, hint } = finding;
     let mut text = format!("{path}:{line}:{column}: {}[{code}]: {message}", name(*severity));
     if !hint.is_empty() {
         text.push_str("\n    hint: ");

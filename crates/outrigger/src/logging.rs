@@ -36,11 +36,7 @@ impl LogLayer<fn(&str)> {
 
 impl<W: Fn(&str) + 'static> LogLayer<W> {
     fn new(args: &LogArgs, write: W) -> Self {
-        Self {
-            format: args.logformat,
-            level: args.loglevel,
-            write,
-        }
+        Self { format: args.logformat, level: args.loglevel, write }
     }
 
     fn line(&self, level: Level, fields: BTreeMap<String, Value>) -> String {
@@ -62,11 +58,7 @@ where
 {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         let ours = metadata.target().starts_with("outrigger");
-        let level = if ours {
-            self.level
-        } else {
-            self.level.min(LevelFilter::WARN)
-        };
+        let level = if ours { self.level } else { self.level.min(LevelFilter::WARN) };
         // Spans carry the application's name for lines of any level.
         metadata.is_span() && ours || *metadata.level() <= level
     }
@@ -91,16 +83,12 @@ where
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
-        for span in context
-            .event_scope(event)
-            .into_iter()
-            .flat_map(tracing_subscriber::registry::Scope::from_root)
+        for span in
+            context.event_scope(event).into_iter().flat_map(tracing_subscriber::registry::Scope::from_root)
         {
             if let Some(known) = span.extensions().get::<SpanFields>() {
                 let shown = known.0.iter().filter(|(name, _)| !name.starts_with("otel."));
-                fields
-                    .0
-                    .extend(shown.map(|(name, value)| (name.clone(), value.clone())));
+                fields.0.extend(shown.map(|(name, value)| (name.clone(), value.clone())));
             }
         }
         event.record(&mut fields);
@@ -113,11 +101,7 @@ struct Fields(BTreeMap<String, Value>);
 
 impl Fields {
     fn set(&mut self, field: &Field, value: impl Into<Value>) {
-        let name = if field.name() == "message" {
-            "msg"
-        } else {
-            field.name()
-        };
+        let name = if field.name() == "message" { "msg" } else { field.name() };
         self.0.insert(name.to_owned(), value.into());
     }
 }
@@ -164,11 +148,7 @@ fn json_line(level: Level, time: &str, mut fields: BTreeMap<String, Value>) -> S
 
 fn text_line(level: Level, time: &str, mut fields: BTreeMap<String, Value>) -> String {
     let message = fields.remove("msg").unwrap_or_default();
-    let mut line = format!(
-        "time=\"{time}\" level={} msg={}",
-        level_name(level),
-        quoted(&message, true)
-    );
+    let mut line = format!("time=\"{time}\" level={} msg={}", level_name(level), quoted(&message, true));
     for (name, value) in &fields {
         let _ = write!(line, " {name}={}", quoted(value, false));
     }
@@ -183,11 +163,7 @@ fn quoted(value: &Value, always: bool) -> String {
         other => other.to_string(),
     };
     let bare = |c: char| c.is_ascii_alphanumeric() || "-._/@^+".contains(c);
-    if !always && !text.is_empty() && text.chars().all(bare) {
-        text
-    } else {
-        format!("{text:?}")
-    }
+    if !always && !text.is_empty() && text.chars().all(bare) { text } else { format!("{text:?}") }
 }
 
 #[cfg(test)]
@@ -200,10 +176,7 @@ mod tests {
 
     fn logged(format: LogFormat, level: LevelFilter, work: impl FnOnce()) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let args = LogArgs {
-            logformat: format,
-            loglevel: level,
-        };
+        let args = LogArgs { logformat: format, loglevel: level };
         let kept = Arc::clone(&lines);
         let layer = LogLayer::new(&args, move |line| kept.lock().unwrap().push(line.to_owned()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);

@@ -1,13 +1,15 @@
 //! The command line: one binary, its role chosen by the name it is called by.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use outrigger::role::Role;
 
 fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
     match Role::of_this_process() {
-        Role::Outrigger => outrigger::run(std::env::args_os()),
-        Role::CmpServer => outrigger::run_cmp_server(std::env::args_os()),
-        Role::AskPass => outrigger::askpass::run(&std::env::args().collect::<Vec<_>>()),
+        Role::Outrigger => outrigger::run(&args),
+        Role::CmpServer => outrigger::run_cmp_server(&args),
+        Role::AskPass => outrigger::askpass::run(&args),
     }
 }

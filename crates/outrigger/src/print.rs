@@ -29,9 +29,7 @@ pub(crate) use {say, tell};
 /// An empty table with these columns.
 pub(crate) fn table(columns: &[&str]) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_header(columns.iter().map(|column| column.to_uppercase()));
+    table.load_style(presets::NOTHING).set_header(columns.iter().map(|column| column.to_uppercase()));
     table
 }
 
@@ -51,22 +49,14 @@ pub(crate) fn phases(phases: &[(Phase, Duration)]) -> String {
 
 /// `1 manifest`, `2 manifests`.
 pub(crate) fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
-    }
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// The parameters a plugin announces.
 pub(crate) fn parameters(announcements: &[ParameterAnnouncement]) -> String {
     let mut table = table(&["name", "type", "required", "default", "title"]);
     for parameter in announcements {
-        let kind = if parameter.collection_type.is_empty() {
-            "string"
-        } else {
-            &parameter.collection_type
-        };
+        let kind = if parameter.collection_type.is_empty() { "string" } else { &parameter.collection_type };
         let default = match kind {
             "array" => parameter.array.join(", "),
             "map" => {
@@ -173,9 +163,7 @@ fn plain_or_quoted(text: &str) -> String {
 fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     let special = ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
-    special.iter().fold(json, |json, c| {
-        json.replace(*c, &format!("\\u{:04x}", u32::from(*c)))
-    })
+    special.iter().fold(json, |json, c| json.replace(*c, &format!("\\u{:04x}", u32::from(*c))))
 }
 
 /// Text of several lines that a literal block holds as it is.

@@ -20,19 +20,13 @@ pub enum Role {
 impl Role {
     /// The role by this process's name and environment.
     pub fn of_this_process() -> Self {
-        Self::by(
-            std::env::var_os(BINARY_NAME).as_deref(),
-            std::env::args_os().next().as_deref(),
-        )
+        Self::by(std::env::var_os(BINARY_NAME).as_deref(), std::env::args_os().next().as_deref())
     }
 
     /// As upstream decides it: the variable if it is set, else the name of the file.
     fn by(variable: Option<&OsStr>, called_as: Option<&OsStr>) -> Self {
         let called_as = called_as.map(Path::new).and_then(Path::file_name);
-        let name = variable
-            .filter(|name| !name.is_empty())
-            .or(called_as)
-            .and_then(OsStr::to_str);
+        let name = variable.filter(|name| !name.is_empty()).or(called_as).and_then(OsStr::to_str);
         match name {
             Some("argocd-cmp-server") => Self::CmpServer,
             Some("argocd-git-ask-pass") => Self::AskPass,
@@ -62,9 +56,6 @@ mod tests {
     fn the_variable_wins_over_the_file_name() {
         assert_eq!(role("argocd-git-ask-pass", "argocd"), Role::AskPass);
         assert_eq!(role("argocd-cmp-server", "outrigger"), Role::CmpServer);
-        assert_eq!(
-            role("argocd-git-ask-pass", "/var/run/argocd/argocd-cmp-server"),
-            Role::AskPass
-        );
+        assert_eq!(role("argocd-git-ask-pass", "/var/run/argocd/argocd-cmp-server"), Role::AskPass);
     }
 }

@@ -11,7 +11,6 @@ use outrigger_plugin::metrics::{Metrics, SharedMetrics};
 use outrigger_plugin::serve::{Endpoint, Options, Readiness, Server, serve_http};
 use outrigger_plugin::{CommandPlugin, Equipment, Janitor, Plugin as _, duration};
 use outrigger_source::WorkDir;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -19,14 +18,15 @@ use crate::cli::ServeArgs;
 use crate::config_file::ConfigFile;
 use crate::places;
 use crate::telemetry::Telemetry;
+use crate::told_to_stop;
+
+/// The grace period of somebody in a hurry. Not nothing: whoever is dialling must hear from us first.
+const HURRY: Duration = Duration::from_secs(1);
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let telemetry = Telemetry::start(&args.log, &args.otlp)?;
-    info!(
-        version = env!("CARGO_PKG_VERSION"),
-        "Outrigger plugin server is starting"
-    );
+    info!(version = env!("CARGO_PKG_VERSION"), "Outrigger plugin server is starting");
     let result = App::build(&args, &telemetry).await;
     let result = match result {
         Ok(app) => app.run().await,
@@ -80,26 +80,12 @@ impl<'a> App<'a> {
         let server = Server::new(Arc::clone(&plugin), options).await;
         let (readiness, stop_http) = (Readiness::default(), CancellationToken::new());
         if let Some(address) = &args.http {
-            let bound = serve_http(
-                address,
-                Arc::clone(&metrics),
-                readiness.clone(),
-                stop_http.clone(),
-            )
-            .await;
+            let bound = serve_http(address, Arc::clone(&metrics), readiness.clone(), stop_http.clone()).await;
             let bound = bound.with_context(|| format!("cannot serve HTTP on {address}"))?;
             info!("serving /metrics, /healthz and /readyz on {bound}");
         }
-        let mut app = Self {
-            args,
-            file,
-            plugin,
-            server,
-            endpoints: Vec::new(),
-            metrics,
-            readiness,
-            stop_http,
-        };
+        let mut app =
+            Self { args, file, plugin, server, endpoints: Vec::new(), metrics, readiness, stop_http };
         let config = app.plugin.config();
         app.listen(&config).await?;
         app.readiness.set_ready(true);
@@ -107,12 +93,9 @@ impl<'a> App<'a> {
     }
 
     async fn run(mut self) -> Result<()> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         loop {
             tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
+                told = told_to_stop() => break told?,
                 config = self.file.changed() => self.reload(config).await,
             }
         }
@@ -123,9 +106,9 @@ impl<'a> App<'a> {
         );
         let finished = tokio::select! {
             finished = self.server.shutdown(self.args.grace_period) => finished,
-            // Asked twice: whoever asks does not want to wait.
-            _ = terminate.recv() => self.server.shutdown(Duration::ZERO).await,
-            _ = interrupt.recv() => self.server.shutdown(Duration::ZERO).await,
+            // A person who presses Ctrl-C again does not want to wait. A second SIGTERM says nothing new:
+            // some supervisors send it twice at once.
+            _ = tokio::signal::ctrl_c() => self.server.shutdown(HURRY).await,
         };
         if !finished {
             warn!("calls that were still running were ended");
@@ -147,25 +130,17 @@ impl<'a> App<'a> {
         if wanted.is_empty() || places::socket_dir().is_dir() {
             wanted.push(own);
         } else {
-            info!(
-                "{} is not there: no socket for a repo-server in this pod",
-                places::socket_dir().display()
-            );
+            info!("{} is not there: no socket for a repo-server in this pod", places::socket_dir().display());
         }
         for endpoint in &wanted {
             if !self.endpoints.contains(endpoint) {
-                let bound = self
-                    .server
-                    .listen(endpoint)
-                    .await
-                    .with_context(|| cannot_listen(endpoint))?;
+                let bound = self.server.listen(endpoint).await.with_context(|| cannot_listen(endpoint))?;
                 info!("serving plugin {} on {bound}", config.name_and_version());
                 self.endpoints.push(endpoint.clone());
             }
         }
-        let (kept, gone) = std::mem::take(&mut self.endpoints)
-            .into_iter()
-            .partition(|old| wanted.contains(old));
+        let (kept, gone) =
+            std::mem::take(&mut self.endpoints).into_iter().partition(|old| wanted.contains(old));
         self.endpoints = kept;
         let gone: Vec<Endpoint> = gone;
         for endpoint in gone {
@@ -187,15 +162,11 @@ impl<'a> App<'a> {
         match result {
             Ok(()) => {
                 self.readiness.set_remark(None);
-                info!(
-                    digest = self.plugin.describe().digest,
-                    "plugin.yaml changed and is in use"
-                );
+                info!(digest = self.plugin.describe().digest, "plugin.yaml changed and is in use");
             }
             Err(failure) => {
                 error!("plugin.yaml changed, but the last good one stays in use: {failure:#}");
-                self.readiness
-                    .set_remark(Some(format!("the last good plugin.yaml is served: {failure:#}")));
+                self.readiness.set_remark(Some(format!("the last good plugin.yaml is served: {failure:#}")));
             }
         }
     }
@@ -234,9 +205,8 @@ fn command_limits(args: &ServeArgs) -> Result<CommandLimits> {
 fn exec_timeout(name: &str) -> Result<Option<Duration>> {
     match std::env::var(name) {
         Ok(text) if !text.is_empty() => {
-            let timeout = duration::parse(&text)
-                .map_err(anyhow::Error::msg)
-                .with_context(|| name.to_owned())?;
+            let timeout =
+                duration::parse(&text).map_err(anyhow::Error::msg).with_context(|| name.to_owned())?;
             Ok(Some(timeout))
         }
         _ => Ok(None),
@@ -249,16 +219,10 @@ fn sweep(work: &WorkDir) {
     tokio::task::spawn_blocking(move || match work.sweep() {
         Ok(swept) => {
             if swept.removed > 0 {
-                info!(
-                    removed = swept.removed,
-                    "removed source trees that an earlier server left"
-                );
+                info!(removed = swept.removed, "removed source trees that an earlier server left");
             }
             for (path, failure) in swept.failed {
-                warn!(
-                    "cannot remove {}, which an earlier server left: {failure}",
-                    path.display()
-                );
+                warn!("cannot remove {}, which an earlier server left: {failure}", path.display());
             }
         }
         Err(failure) => warn!("cannot remove what an earlier server left: {failure}"),

@@ -30,20 +30,15 @@ impl FromStr for Bytes {
         if unit.is_empty() {
             return Ok(Self(number));
         }
-        let (_, factor) = UNITS
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-            .ok_or_else(wrong)?;
+        let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(wrong)?;
         number.checked_mul(*factor).map(Self).ok_or_else(wrong)
     }
 }
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS[..4]
-            .iter()
-            .rev()
-            .find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor));
+        let whole =
+            UNITS[..4].iter().rev().find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor));
         match whole {
             Some((unit, factor)) => write!(f, "{}{unit}", self.0 / factor),
             None => write!(f, "{}", self.0),
@@ -57,13 +52,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read_and_written_back() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("5000", 5000),
-            ("10M", 10_000_000),
-            ("16Gi", 16 << 30),
-            ("2GB", 2_000_000_000),
-        ] {
+        for (text, bytes) in
+            [("0", 0), ("5000", 5000), ("10M", 10_000_000), ("16Gi", 16 << 30), ("2GB", 2_000_000_000)]
+        {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
         assert_eq!(Bytes(16 << 30).to_string(), "16Gi");

@@ -30,11 +30,7 @@ pub(crate) struct Telemetry {
 impl Telemetry {
     /// Starts logging and tracing for the whole process. Must be called within a tokio runtime.
     pub(crate) fn start(log: &LogArgs, otlp: &OtlpArgs) -> Result<Self> {
-        let provider = if otlp.otlp_address.is_empty() {
-            None
-        } else {
-            Some(provider(otlp)?)
-        };
+        let provider = if otlp.otlp_address.is_empty() { None } else { Some(provider(otlp)?) };
         let traces = provider.as_ref().map(|provider| {
             tracing_opentelemetry::layer()
                 .with_tracer(provider.tracer("outrigger"))
@@ -45,18 +41,13 @@ impl Telemetry {
                     metadata.is_span() && metadata.target().starts_with("outrigger")
                 }))
         });
-        tracing_subscriber::registry()
-            .with(traces)
-            .with(LogLayer::to_stderr(log))
-            .try_init()?;
+        tracing_subscriber::registry().with(traces).with(LogLayer::to_stderr(log)).try_init()?;
         Ok(Self { provider })
     }
 
     /// How calls join their caller's trace, where traces are sent at all.
     pub(crate) fn link_trace(&self) -> Option<outrigger_plugin::serve::LinkTrace> {
-        self.provider
-            .as_ref()
-            .map(|_| link as outrigger_plugin::serve::LinkTrace)
+        self.provider.as_ref().map(|_| link as outrigger_plugin::serve::LinkTrace)
     }
 
     /// Sends what is left.
@@ -76,9 +67,7 @@ fn provider(args: &OtlpArgs) -> Result<SdkTracerProvider> {
     let wrong = || format!("--otlp-address {:?} is not HOST:PORT", args.otlp_address);
     let mut endpoint = Channel::from_shared(target.clone()).with_context(wrong)?;
     if !args.otlp_insecure {
-        endpoint = endpoint
-            .tls_config(ClientTlsConfig::new().with_native_roots())
-            .with_context(wrong)?;
+        endpoint = endpoint.tls_config(ClientTlsConfig::new().with_native_roots()).with_context(wrong)?;
     }
     let channel = endpoint.connect_with_connector_lazy(service_fn(crate::dial::tcp));
     let exporter = opentelemetry_otlp::SpanExporter::builder()
@@ -94,9 +83,7 @@ fn provider(args: &OtlpArgs) -> Result<SdkTracerProvider> {
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_resource(resource.build())
-        .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(
-            args.otlp_sample_ratio,
-        ))))
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(args.otlp_sample_ratio))))
         .build())
 }
 
@@ -104,9 +91,7 @@ fn headers(pairs: &[String]) -> Result<MetadataMap> {
     let mut headers = MetadataMap::new();
     for pair in pairs.iter().filter(|pair| !pair.is_empty()) {
         // The value may be a token: it stays out of the message.
-        let (name, value) = pair
-            .split_once('=')
-            .context("--otlp-headers takes key=value pairs")?;
+        let (name, value) = pair.split_once('=').context("--otlp-headers takes key=value pairs")?;
         let wrong = || format!("--otlp-headers: {name:?} is not a header");
         let name: MetadataKey<_> = name.trim().to_lowercase().parse().with_context(wrong)?;
         headers.insert(name.clone(), MetadataValue::try_from(value).with_context(wrong)?);
@@ -116,9 +101,7 @@ fn headers(pairs: &[String]) -> Result<MetadataMap> {
 
 fn attributes(pairs: &[String]) -> Vec<KeyValue> {
     let pairs = pairs.iter().filter_map(|pair| pair.split_once(':'));
-    pairs
-        .map(|(name, value)| KeyValue::new(name.to_owned(), value.to_owned()))
-        .collect()
+    pairs.map(|(name, value)| KeyValue::new(name.to_owned(), value.to_owned())).collect()
 }
 
 struct Headers<'a>(&'a http::HeaderMap);

@@ -22,9 +22,7 @@ use crate::{app_env, config_file, places};
 pub(crate) async fn render(args: RenderArgs) -> Result<()> {
     let mut asked = Asked::open(&args.tree).await?;
     let (manifests, phases) = asked.ask(Question::Generate).await?;
-    let Answer::Manifests(manifests) = manifests else {
-        bail!("the plugin answered another question")
-    };
+    let Answer::Manifests(manifests) = manifests else { bail!("the plugin answered another question") };
     if manifests.is_empty() {
         tell!("warning: the plugin printed nothing; Argo CD would prune everything the application has");
     }
@@ -43,9 +41,7 @@ pub(crate) async fn render(args: RenderArgs) -> Result<()> {
 pub(crate) async fn matches(args: TreeArgs) -> Result<bool> {
     let mut asked = Asked::open(&args).await?;
     let (found, phases) = asked.ask(Question::Match).await?;
-    let Answer::Match(found) = found else {
-        bail!("the plugin answered another question")
-    };
+    let Answer::Match(found) = found else { bail!("the plugin answered another question") };
     match found {
         Match { supported: true, .. } => say!("match"),
         Match { discovers: true, .. } => say!("no match"),
@@ -111,11 +107,7 @@ impl Asked {
         let env = app_env::of(args, &app_name)?;
         let (dir, app_path) = (args.dir.clone(), args.app_path.clone());
         let bundle = tokio::task::spawn_blocking(move || Bundle::pack(&dir, &app_path, env)).await??;
-        Ok(Self {
-            bundle,
-            timeout: args.timeout,
-            whom,
-        })
+        Ok(Self { bundle, timeout: args.timeout, whom })
     }
 
     async fn ask(&mut self, question: Question) -> Result<(Answer, Phases)> {
@@ -169,10 +161,7 @@ async fn ask_plugin(
         match question {
             Question::Generate => plugin.generate(&call, &mut source).await.map(Answer::Manifests),
             Question::Match => plugin.matches(&call, &mut source).await.map(Answer::Match),
-            Question::Parameters => plugin
-                .parameters(&call, &mut source)
-                .await
-                .map(Answer::Parameters),
+            Question::Parameters => plugin.parameters(&call, &mut source).await.map(Answer::Parameters),
         }
     };
     let answer = tokio::select! {
@@ -204,11 +193,7 @@ fn local_plugin(args: &TreeArgs) -> Result<CommandPlugin> {
 
 fn find_plugin(args: &TreeArgs) -> Result<PathBuf> {
     if let Some(path) = &args.plugin {
-        let path = if path.is_dir() {
-            path.join("plugin.yaml")
-        } else {
-            path.clone()
-        };
+        let path = if path.is_dir() { path.join("plugin.yaml") } else { path.clone() };
         return Ok(path);
     }
     let places = [
@@ -219,15 +204,11 @@ fn find_plugin(args: &TreeArgs) -> Result<PathBuf> {
     let found = places.iter().find(|path| path.is_file()).cloned();
     found.with_context(|| {
         let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
-        format!(
-            "no plugin.yaml found (looked at {}); name one with --plugin",
-            places.join(", ")
-        )
+        format!("no plugin.yaml found (looked at {}); name one with --plugin", places.join(", "))
     })
 }
 
 fn base_name(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    path.file_name()
-        .map_or_else(|| "app".to_owned(), |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(|| "app".to_owned(), |name| name.to_string_lossy().into_owned())
 }

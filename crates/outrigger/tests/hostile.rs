@@ -42,8 +42,7 @@ fn archive(entries: &[[u8; 512]]) -> Vec<u8> {
 /// Mebibytes of zeros in one file, a thousandth of that on the wire.
 fn bomb(mebibytes: u64) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    gzip.write_all(&header("bomb", b'0', "", mebibytes << 20))
-        .unwrap();
+    gzip.write_all(&header("bomb", b'0', "", mebibytes << 20)).unwrap();
     let zeros = vec![0; 1 << 20];
     for _ in 0..mebibytes {
         gzip.write_all(&zeros).unwrap();
@@ -62,27 +61,14 @@ async fn hostile_archives_are_refused_and_the_server_goes_on() {
         .arg("--max-depth=40")
         .arg("--max-name-bytes=300")
         .start();
-    let many: Vec<[u8; 512]> = (0..2000)
-        .map(|number| header(&format!("f{number}"), b'0', "", 0))
-        .collect();
+    let many: Vec<[u8; 512]> = (0..2000).map(|number| header(&format!("f{number}"), b'0', "", 0)).collect();
     let deep = "d/".repeat(45);
     let cases: [(&str, Vec<u8>, Code); 14] = [
-        (
-            "parent directory",
-            archive(&[header("../../canary", b'0', "", 0)]),
-            Code::InvalidArgument,
-        ),
-        (
-            "link out of the tree",
-            archive(&[header("link", b'2', "../../..", 0)]),
-            Code::InvalidArgument,
-        ),
+        ("parent directory", archive(&[header("../../canary", b'0', "", 0)]), Code::InvalidArgument),
+        ("link out of the tree", archive(&[header("link", b'2', "../../..", 0)]), Code::InvalidArgument),
         (
             "write through a link",
-            archive(&[
-                header("a/up", b'2', "..", 0),
-                header("a/up/b", b'2', "../canary", 0),
-            ]),
+            archive(&[header("a/up", b'2', "..", 0), header("a/up/b", b'2', "../canary", 0)]),
             Code::InvalidArgument,
         ),
         (
@@ -107,11 +93,7 @@ async fn hostile_archives_are_refused_and_the_server_goes_on() {
             Code::InvalidArgument,
         ),
         ("too many entries", archive(&many), Code::ResourceExhausted),
-        (
-            "too deep",
-            archive(&[header(&deep, b'5', "", 0)]),
-            Code::ResourceExhausted,
-        ),
+        ("too deep", archive(&[header(&deep, b'5', "", 0)]), Code::ResourceExhausted),
         ("one file too large", bomb(40), Code::ResourceExhausted),
         ("a bomb", bomb(200), Code::ResourceExhausted),
         (
@@ -124,14 +106,8 @@ async fn hostile_archives_are_refused_and_the_server_goes_on() {
     let mut client = server.client().await;
     for (name, bytes, code) in cases {
         let messages = parts(".", &bytes, Vec::new(), 4096);
-        let generate = client
-            .generate_manifest(request(messages.clone(), MINUTE))
-            .await
-            .unwrap_err();
-        let found = client
-            .match_repository(request(messages, MINUTE))
-            .await
-            .unwrap_err();
+        let generate = client.generate_manifest(request(messages.clone(), MINUTE)).await.unwrap_err();
+        let found = client.match_repository(request(messages, MINUTE)).await.unwrap_err();
         assert_eq!(
             (generate.code(), found.code()),
             (code, code),
@@ -149,10 +125,8 @@ async fn hostile_archives_are_refused_and_the_server_goes_on() {
         header("p", b'6', "", 0),
         header("f", b'0', "", 0),
     ]);
-    let reply = client
-        .generate_manifest(request(parts(".", &ignored, Vec::new(), 4096), MINUTE))
-        .await
-        .unwrap();
+    let reply =
+        client.generate_manifest(request(parts(".", &ignored, Vec::new(), 4096), MINUTE)).await.unwrap();
     assert_eq!(reply.into_inner().manifests, [r#"{"a":1}"#]);
     server.wait_until_tidy();
 }
@@ -185,11 +159,5 @@ async fn garbage_on_the_socket_disturbs_nobody() {
         let _ = stream.write_all(garbage);
     }
     let repo = tree(&[("a", "")]);
-    assert_eq!(
-        render(&mut server.client().await, repo.path(), ".", &[])
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(render(&mut server.client().await, repo.path(), ".", &[]).await.unwrap().len(), 1);
 }

@@ -15,11 +15,7 @@ use support::*;
 /// One page of the HTTP side: status code and body.
 fn get(address: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    )
-    .unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
     let (head, body) = reply.split_once("\r\n\r\n").unwrap();
@@ -28,10 +24,7 @@ fn get(address: &str, path: &str) -> (u16, String) {
 
 async fn manifest(server: &Server) -> String {
     let repo = tree(&[("a", "")]);
-    render(&mut server.client().await, repo.path(), ".", &[])
-        .await
-        .unwrap()
-        .remove(0)
+    render(&mut server.client().await, repo.path(), ".", &[]).await.unwrap().remove(0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,6 +44,21 @@ async fn sigterm_unlinks_the_socket_finishes_what_runs_and_exits_zero() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_second_sigterm_changes_nothing() {
+    let mut server = Server::start(&generate("sleep 2; echo 'a: 1'"));
+    let repo = tree(&[("a", "")]);
+    let messages = messages(repo.path(), ".", &[]).await;
+    let mut client = server.client().await;
+    let running = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    server.wait_until("the command runs", |server| !server.children().is_empty());
+    server.signal(Signal::SIGTERM);
+    server.wait_until("the socket is gone", |server| !server.socket.exists());
+    server.signal(Signal::SIGTERM);
+    running.await.unwrap().unwrap();
+    assert!(server.process.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_render_that_outlives_the_grace_period_is_ended_with_its_processes() {
     let mark = tempfile::tempdir().unwrap();
     let pid_file = mark.path().join("pid");
@@ -60,9 +68,7 @@ async fn a_render_that_outlives_the_grace_period_is_ended_with_its_processes() {
     let messages = messages(repo.path(), ".", &[]).await;
     let mut client = server.client().await;
     let running = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
-    server.wait_until("the command runs", |_| {
-        pid_file.metadata().is_ok_and(|file| file.len() > 0)
-    });
+    server.wait_until("the command runs", |_| pid_file.metadata().is_ok_and(|file| file.len() > 0));
     server.signal(Signal::SIGTERM);
     assert_eq!(server.process.wait().unwrap().code(), Some(0));
     assert!(running.await.unwrap().is_err());
@@ -76,16 +82,13 @@ async fn whoever_is_in_the_backlog_when_the_server_stops_is_still_served() {
     let server = Server::start(&generate("echo 'a: 1'"));
     // Stopped, the process accepts nobody: these wait in the backlog as they would behind a slow accept.
     server.signal(Signal::SIGSTOP);
-    let mut waiting: Vec<UnixStream> = (0..20)
-        .map(|_| UnixStream::connect(&server.socket).unwrap())
-        .collect();
+    let mut waiting: Vec<UnixStream> =
+        (0..20).map(|_| UnixStream::connect(&server.socket).unwrap()).collect();
     server.signal(Signal::SIGTERM);
     server.signal(Signal::SIGCONT);
     for stream in &mut waiting {
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream
-            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
-            .unwrap();
+        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
         let mut head = [0; 9];
         stream.read_exact(&mut head).unwrap();
         assert_eq!(head[3], 4, "the first frame is SETTINGS");
@@ -100,11 +103,7 @@ async fn health_says_not_serving_while_the_server_stops() {
     let socket = server.socket.clone();
     let connector = tower::service_fn(move |_: tonic::transport::Uri| {
         let socket = socket.clone();
-        async move {
-            tokio::net::UnixStream::connect(socket)
-                .await
-                .map(hyper_util::rt::TokioIo::new)
-        }
+        async move { tokio::net::UnixStream::connect(socket).await.map(hyper_util::rt::TokioIo::new) }
     });
     let channel = tonic::transport::Endpoint::from_static("http://localhost")
         .connect_with_connector(connector)
@@ -125,10 +124,8 @@ async fn health_says_not_serving_while_the_server_stops() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_server_takes_the_socket_over_and_keeps_it_when_the_first_ends() {
     let mut first = Server::start(&generate("echo 'a: 1'"));
-    let second = Setup::new(&generate("echo 'a: 2'")).env(
-        "ARGOCD_PLUGINSOCKFILEPATH",
-        first.socket.parent().unwrap().to_str().unwrap(),
-    );
+    let second = Setup::new(&generate("echo 'a: 2'"))
+        .env("ARGOCD_PLUGINSOCKFILEPATH", first.socket.parent().unwrap().to_str().unwrap());
     // It listens in the first one's directory.
     let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&first.socket).unwrap());
     let second = {
@@ -147,23 +144,15 @@ async fn a_second_server_takes_the_socket_over_and_keeps_it_when_the_first_ends(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_listens_on_tcp_by_flag_and_by_plugin_yaml_beside_its_socket() {
-    let server = Setup::new(&format!(
-        "listenAddress: 127.0.0.1:0\n{}",
-        generate("echo 'a: 1'")
-    ))
-    .arg("--listen=127.0.0.1:0")
-    .start();
+    let server = Setup::new(&format!("listenAddress: 127.0.0.1:0\n{}", generate("echo 'a: 1'")))
+        .arg("--listen=127.0.0.1:0")
+        .start();
     let log = server.log();
-    let addresses: Vec<&str> = log
-        .match_indices("on 127.0.0.1:")
-        .map(|(at, _)| log[at + 3..].split('"').next().unwrap())
-        .collect();
+    let addresses: Vec<&str> =
+        log.match_indices("on 127.0.0.1:").map(|(at, _)| log[at + 3..].split('"').next().unwrap()).collect();
     // Both asked for the same: one listener serves both.
     assert_eq!(addresses.len(), 1, "{log}");
-    let output = std::process::Command::new(BINARY)
-        .args(["healthcheck", addresses[0]])
-        .output()
-        .unwrap();
+    let output = std::process::Command::new(BINARY).args(["healthcheck", addresses[0]]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(manifest(&server).await, r#"{"a":1}"#);
 }
@@ -175,21 +164,14 @@ async fn without_a_plugins_directory_tcp_is_enough() {
         .arg("--listen=127.0.0.1:0");
     let server = setup.start_elsewhere();
     server.wait_until("it serves", |server| server.log().contains("on 127.0.0.1:"));
-    let (status, log) = Setup::new(&generate("true"))
-        .env("ARGOCD_PLUGINSOCKFILEPATH", "/nonexistent")
-        .run();
+    let (status, log) = Setup::new(&generate("true")).env("ARGOCD_PLUGINSOCKFILEPATH", "/nonexistent").run();
     assert_eq!(status.code(), Some(20), "as upstream");
-    assert!(
-        log.contains("ARGOCD_PLUGINSOCKFILEPATH") && log.contains("--listen"),
-        "{log}"
-    );
+    assert!(log.contains("ARGOCD_PLUGINSOCKFILEPATH") && log.contains("--listen"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_and_probes_are_served_where_asked_for() {
-    let server = Setup::new(&generate("echo 'a: 1'"))
-        .arg("--http=127.0.0.1:0")
-        .start();
+    let server = Setup::new(&generate("echo 'a: 1'")).arg("--http=127.0.0.1:0").start();
     manifest(&server).await;
     let address = server.address("/readyz on ");
     assert_eq!(get(&address, "/healthz"), (200, "ok\n".to_owned()));
@@ -234,13 +216,8 @@ async fn issue_15006_a_changed_plugin_yaml_is_used_without_a_restart_also_behind
     server.wait_until("the new one is used", |server| server.log().contains("is in use"));
     assert_eq!(manifest(&server).await, r#"{"a":2}"#);
 
-    swap(
-        "..v3",
-        "kind: ConfigManagementPlugin\nmetadata: {name: tested}\nspec: {generate: {command: 5}}\n",
-    );
-    server.wait_until("the broken one is refused", |server| {
-        server.log().contains("last good one stays")
-    });
+    swap("..v3", "kind: ConfigManagementPlugin\nmetadata: {name: tested}\nspec: {generate: {command: 5}}\n");
+    server.wait_until("the broken one is refused", |server| server.log().contains("last good one stays"));
     assert_eq!(manifest(&server).await, r#"{"a":2}"#);
     let address = server.address("/readyz on ");
     let (code, page) = get(&address, "/readyz");
@@ -257,11 +234,7 @@ async fn issue_15006_a_changed_plugin_yaml_is_used_without_a_restart_also_behind
 async fn a_new_version_in_plugin_yaml_moves_the_socket() {
     let mut server = Server::start(&generate("echo 'a: 1'"));
     let path = server.place.path().join("config/plugin.yaml");
-    std::fs::write(
-        path,
-        plugin_yaml(&format!("version: v2\n{}", generate("echo 'a: 2'"))),
-    )
-    .unwrap();
+    std::fs::write(path, plugin_yaml(&format!("version: v2\n{}", generate("echo 'a: 2'")))).unwrap();
     let moved = server.socket.with_file_name("tested-v2.sock");
     server.wait_until("the new socket is there and the old one gone", |server| {
         moved.exists() && !server.socket.exists()
@@ -302,16 +275,9 @@ async fn log_lines_are_upstreams_formats_with_the_applications_name_and_no_secre
             .env("ARGOCD_CMP_SERVER_LOGFORMAT", format)
             .start();
         let repo = tree(&[("a", "")]);
-        let env = [
-            ("ARGOCD_APP_NAME", "guestbook"),
-            ("ARGOCD_ENV_PASSWORD", "hunter2"),
-        ];
-        render(&mut server.client().await, repo.path(), ".", &env)
-            .await
-            .unwrap();
-        server.wait_until("the call is logged", |server| {
-            server.log().contains("finished call")
-        });
+        let env = [("ARGOCD_APP_NAME", "guestbook"), ("ARGOCD_ENV_PASSWORD", "hunter2")];
+        render(&mut server.client().await, repo.path(), ".", &env).await.unwrap();
+        server.wait_until("the call is logged", |server| server.log().contains("finished call"));
         let log = server.log();
         assert!(!log.contains("hunter2"));
         let call: Vec<&str> = log
@@ -340,12 +306,8 @@ async fn log_lines_are_upstreams_formats_with_the_applications_name_and_no_secre
 #[tokio::test(flavor = "multi_thread")]
 async fn orphans_are_reaped_while_a_render_of_another_goes_on() {
     // The daemon leaves the process group, so that it outlives its render; when it dies it is an orphan.
-    let server = Server::start(&generate(
-        "setsid sleep 2 >/dev/null 2>&1 & sleep 0.5; echo 'a: 1'",
-    ));
+    let server = Server::start(&generate("setsid sleep 2 >/dev/null 2>&1 & sleep 0.5; echo 'a: 1'"));
     manifest(&server).await;
-    server.wait_until("the daemon is the server's child", |server| {
-        !server.children().is_empty()
-    });
+    server.wait_until("the daemon is the server's child", |server| !server.children().is_empty());
     server.wait_until("it was reaped", |server| server.children().is_empty());
 }

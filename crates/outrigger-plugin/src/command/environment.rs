@@ -28,9 +28,7 @@ impl std::fmt::Debug for Environment {
 impl Environment {
     /// This process's own environment.
     pub fn of_this_process() -> Self {
-        Self {
-            variables: std::env::vars_os().collect(),
-        }
+        Self { variables: std::env::vars_os().collect() }
     }
 
     /// This environment with `more` on top. Empty values are kept, empty names are not.
@@ -55,10 +53,7 @@ impl Environment {
 
     /// The longest variable and its length, for errors.
     pub(super) fn longest(&self) -> Option<(String, usize)> {
-        let (name, value) = self
-            .variables
-            .iter()
-            .max_by_key(|(name, value)| name.len() + value.len())?;
+        let (name, value) = self.variables.iter().max_by_key(|(name, value)| name.len() + value.len())?;
         Some((name.to_string_lossy().into_owned(), value.len()))
     }
 
@@ -91,20 +86,12 @@ impl Environment {
             file_name.push("_FILE");
             self.variables.insert(file_name, path.into_os_string());
         }
-        Ok(long
-            .iter()
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect())
+        Ok(long.iter().map(|name| name.to_string_lossy().into_owned()).collect())
     }
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?
-        .write_all(bytes)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
 #[cfg(test)]
@@ -113,9 +100,7 @@ mod tests {
 
     #[test]
     fn later_values_win_and_empty_ones_are_kept() {
-        let env = Environment::default()
-            .with([("A", "1"), ("B", "2")])
-            .with([("A", ""), ("", "x")]);
+        let env = Environment::default().with([("A", "1"), ("B", "2")]).with([("A", ""), ("", "x")]);
         assert_eq!(env.get("A"), Some(OsStr::new("")));
         assert_eq!(env.get("B"), Some(OsStr::new("2")));
         assert_eq!(env.iter().count(), 2);

@@ -45,17 +45,30 @@ impl Group {
         Ok((Self { leader, ended: false }, child))
     }
 
-    /// Waits until the leader exits; it stays unreaped.
-    pub(crate) async fn exited(&self) -> std::io::Result<WaitStatus> {
-        let mut children = signal(SignalKind::child())?;
+    /// How the leader exited, if it did; it stays unreaped.
+    pub(crate) fn status(&self) -> std::io::Result<Option<WaitStatus>> {
         let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
         loop {
             match waitid(Id::Pid(self.leader), peek) {
-                Ok(WaitStatus::StillAlive) => children.recv().await,
-                Ok(status) => return Ok(status),
-                Err(Errno::EINTR) => continue,
+                Ok(WaitStatus::StillAlive) => return Ok(None),
+                Ok(status) => return Ok(Some(status)),
+                Err(Errno::EINTR) => {}
                 Err(errno) => return Err(errno.into()),
-            };
+            }
+        }
+    }
+
+    /// Waits until the leader exits; it stays unreaped.
+    ///
+    /// Everyone who waits here wakes at every child's end: wait for the output's end first, when the exit
+    /// is near.
+    pub(crate) async fn exited(&self) -> std::io::Result<WaitStatus> {
+        let mut children = signal(SignalKind::child())?;
+        loop {
+            if let Some(status) = self.status()? {
+                return Ok(status);
+            }
+            children.recv().await;
         }
     }
 

@@ -11,8 +11,9 @@ mod output;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::sys::wait::WaitStatus;
@@ -40,11 +41,7 @@ pub struct CommandLimits {
 
 impl Default for CommandLimits {
     fn default() -> Self {
-        Self {
-            timeout: None,
-            fatal_timeout: None,
-            output_bytes: 256 * 1024 * 1024,
-        }
+        Self { timeout: None, fatal_timeout: None, output_bytes: 256 * 1024 * 1024 }
     }
 }
 
@@ -152,9 +149,7 @@ impl CommandError {
 }
 
 fn of_allowed(allowed: Option<Duration>) -> String {
-    allowed.map_or_else(String::new, |allowed| {
-        format!(" of {} allowed", duration::human(allowed))
-    })
+    allowed.map_or_else(String::new, |allowed| format!(" of {} allowed", duration::human(allowed)))
 }
 
 /// Runs one command to its end and adds its group to `groups`, which the caller ends with the render.
@@ -164,56 +159,26 @@ pub(crate) async fn run(
 ) -> Result<Output, CommandError> {
     let started = Instant::now();
     let shown = shorten(&invocation.argv);
-    let not_started = |reason: String| CommandError::NotStarted {
-        phase: invocation.phase,
-        command: shown.clone(),
-        reason,
-    };
+    let not_started =
+        |reason: String| CommandError::NotStarted { phase: invocation.phase, command: shown.clone(), reason };
     let (group, stdout, stderr) = start(invocation).map_err(not_started)?;
     groups.push(group);
     let group = &groups[groups.len() - 1];
 
     let tail = Mutex::new(Tail::default());
-    let stderr_so_far = || {
-        let text = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
-        if text.is_empty() { text } else { text + "\n" }
-    };
-    let exited = OnceLock::new();
-    let work = async {
-        let reads = tokio::join!(
-            read_capped(stdout, invocation.limits.output_bytes),
-            read_tail(stderr, &tail)
-        );
-        reads.0
-    };
-    // The leader may exit while what it started still prints: the output ends when nobody holds it open.
-    let work = async {
-        let exit = async {
-            let _ = exited.set(group.exited().await);
-        };
-        tokio::pin!(work, exit);
-        tokio::select! {
-            read = &mut work => {
-                if !matches!(read, Ok(None)) {
-                    exit.await;
-                }
-                read
-            }
-            () = &mut exit => work.await,
+    let said = || tail.lock().unwrap_or_else(PoisonError::into_inner).lines();
+    let mut work = pin!(async {
+        let reads =
+            tokio::join!(read_capped(stdout, invocation.limits.output_bytes), read_tail(stderr, &tail));
+        // The leader may exit while what it started still prints: the output ends when nobody holds it open.
+        match reads.0? {
+            Some(stdout) => std::io::Result::Ok(Some((stdout, group.exited().await?))),
+            None => Ok(None),
         }
-    };
-    tokio::pin!(work);
-
-    let (limit_at, limit, allowed) = time_limit(invocation, started);
-    let finished = match limit_at {
-        Some(at) => tokio::time::timeout_at(at, work.as_mut()).await.ok(),
-        None => Some(work.as_mut().await),
-    };
-    let Some(read) = finished else {
-        let what = match exited.get() {
-            Some(_) => "exited while something it started kept its output open",
-            None => "did not end in time",
-        };
+    });
+    let limit = TimeLimit::of(invocation, started);
+    let Some(finished) = limit.keep(work.as_mut()).await else {
+        let exited = matches!(group.status(), Ok(Some(_)));
         if let Some(grace) = invocation.limits.fatal_timeout {
             // Politely first, and with its output still read, so that it can say goodbye.
             group.terminate();
@@ -225,14 +190,15 @@ pub(crate) async fn run(
         return Err(CommandError::TimedOut {
             phase: invocation.phase,
             command: shown,
-            what,
-            limit,
-            stderr: stderr_so_far(),
+            what: if exited { HELD_OPEN } else { "did not end in time" },
+            limit: limit.whose,
+            stderr: said(),
             used: started.elapsed(),
-            allowed: allowed.unwrap_or_default(),
+            allowed: limit.allowed.unwrap_or_default(),
         });
     };
-    let Some(stdout) = read.map_err(|error| not_started(format!("reading its output: {error}")))? else {
+    let finished = finished.map_err(|error| not_started(format!("waiting for it: {error}")))?;
+    let Some((stdout, status)) = finished else {
         group.kill();
         return Err(CommandError::TooMuchOutput {
             phase: invocation.phase,
@@ -240,40 +206,45 @@ pub(crate) async fn run(
             cap: invocation.limits.output_bytes,
         });
     };
-    let status = match exited.get() {
-        Some(Ok(status)) => status,
-        Some(Err(error)) => return Err(not_started(format!("waiting for it: {error}"))),
-        None => return Err(not_started("its exit was not seen".to_owned())),
-    };
     if !matches!(status, WaitStatus::Exited(_, 0)) {
         return Err(CommandError::Failed {
             phase: invocation.phase,
             command: shown,
-            ending: ending(status),
-            stderr: stderr_so_far(),
+            ending: ending(&status),
+            stderr: said(),
             used: started.elapsed(),
-            allowed,
+            allowed: limit.allowed,
         });
     }
-    Ok(Output {
-        stdout,
-        stderr: stderr_so_far(),
-    })
+    Ok(Output { stdout, stderr: said() })
 }
 
-/// The earlier of the command's own time and the request's deadline: when, whose it is, how long it gives.
-fn time_limit(
-    invocation: &Invocation<'_>,
-    started: Instant,
-) -> (Option<Instant>, &'static str, Option<Duration>) {
-    let own = invocation.limits.timeout.map(|timeout| started + timeout);
-    let (at, whose) = match (own, invocation.deadline) {
-        (Some(own), Some(deadline)) if own < deadline => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
-        (Some(own), None) => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
-        (_, Some(deadline)) => (Some(deadline), "the request's deadline"),
-        (None, None) => (None, ""),
-    };
-    (at, whose, at.map(|at| at.saturating_duration_since(started)))
+const HELD_OPEN: &str = "exited while something it started kept its output open";
+
+/// The earlier of the command's own time and the request's deadline.
+struct TimeLimit {
+    at: Option<Instant>,
+    whose: &'static str,
+    allowed: Option<Duration>,
+}
+
+impl TimeLimit {
+    fn of(invocation: &Invocation<'_>, started: Instant) -> Self {
+        let own = invocation.limits.timeout.map(|timeout| started + timeout);
+        let (at, whose) = match (own, invocation.deadline) {
+            (Some(own), Some(deadline)) if own < deadline => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
+            (Some(own), None) => (Some(own), "ARGOCD_EXEC_TIMEOUT"),
+            (_, deadline) => (deadline, "the request's deadline"),
+        };
+        Self { at, whose, allowed: at.map(|at| at.saturating_duration_since(started)) }
+    }
+
+    async fn keep<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        match self.at {
+            Some(at) => tokio::time::timeout_at(at, work).await.ok(),
+            None => Some(work.await),
+        }
+    }
 }
 
 fn start(invocation: &Invocation<'_>) -> Result<(Group, OwnedFd, OwnedFd), String> {
@@ -323,10 +294,7 @@ fn look_up(program: &str) -> Result<PathBuf, String> {
             candidate.is_file() && nix::unistd::access(candidate, nix::unistd::AccessFlags::X_OK).is_ok()
         })
         .ok_or_else(|| {
-            format!(
-                "{program:?} is not in PATH ({}); is it in the plugin's image?",
-                path.to_string_lossy()
-            )
+            format!("{program:?} is not in PATH ({}); is it in the plugin's image?", path.to_string_lossy())
         })
 }
 

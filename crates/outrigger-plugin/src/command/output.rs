@@ -5,7 +5,9 @@ use std::os::fd::OwnedFd;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 
+/// What a pipe holds at most; the first read asks for less, since most outputs are small.
 const READ: usize = 64 * 1024;
+const FIRST_READ: usize = 8 * 1024;
 /// How much of stderr is kept.
 const STDERR_TAIL: usize = 16 * 1024;
 
@@ -14,7 +16,7 @@ pub(super) async fn read_capped(fd: OwnedFd, cap: usize) -> std::io::Result<Opti
     let mut pipe = Receiver::from_owned_fd(fd)?;
     let mut all = Vec::new();
     loop {
-        all.reserve(READ);
+        all.reserve(if all.is_empty() { FIRST_READ } else { READ });
         if pipe.read_buf(&mut all).await? == 0 {
             return Ok(Some(all));
         }
@@ -33,9 +35,7 @@ pub(super) async fn read_tail(fd: OwnedFd, tail: &std::sync::Mutex<Tail>) -> std
         if read == 0 {
             return Ok(());
         }
-        tail.lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .push(&buffer[..read]);
+        tail.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(&buffer[..read]);
     }
 }
 
@@ -55,8 +55,14 @@ impl Tail {
         }
     }
 
+    /// The text with a line break at its end, or nothing.
+    pub(super) fn lines(&self) -> String {
+        let text = self.text();
+        if text.is_empty() { text } else { text + "\n" }
+    }
+
     /// The text, trimmed; where something was cut off, it starts at a line and says so.
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut kept = self.kept.as_slice();
         let mut cut = self.cut;
         if kept.len() > STDERR_TAIL {
@@ -68,11 +74,7 @@ impl Tail {
         }
         let text = String::from_utf8_lossy(kept);
         let text = text.trim();
-        if cut {
-            format!("[…]\n{text}")
-        } else {
-            text.to_owned()
-        }
+        if cut { format!("[…]\n{text}") } else { text.to_owned() }
     }
 }
 

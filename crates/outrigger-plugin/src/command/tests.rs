@@ -47,8 +47,7 @@ impl Bench {
 /// Whether a process runs (a zombie does not).
 fn runs(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 async fn until_gone(pid: &str) {
@@ -65,10 +64,7 @@ async fn until_gone(pid: &str) {
 async fn output_environment_and_directory_are_as_given() {
     let mut bench = Bench::new();
     bench.env = bench.env.with([("GREETING", "ahoy"), ("EMPTY", "")]);
-    let output = bench
-        .sh(r#"echo "$GREETING ${EMPTY-unset} $(pwd)"; echo note >&2; cat"#)
-        .await
-        .unwrap();
+    let output = bench.sh(r#"echo "$GREETING ${EMPTY-unset} $(pwd)"; echo note >&2; cat"#).await.unwrap();
     let expected = format!("ahoy  {}\n", bench.dir.path().canonicalize().unwrap().display());
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     assert_eq!(output.stderr, "note\n");
@@ -79,15 +75,8 @@ async fn output_environment_and_directory_are_as_given() {
 async fn a_failure_begins_with_what_the_tool_said() {
     let mut bench = Bench::new();
     bench.deadline = Some(Duration::from_secs(60));
-    let error = bench
-        .sh("echo one >&2; echo two >&2; exit 3")
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("one\ntwo\n(generate: `sh -c \"echo one"),
-        "{error}"
-    );
+    let error = bench.sh("echo one >&2; echo two >&2; exit 3").await.unwrap_err().to_string();
+    assert!(error.starts_with("one\ntwo\n(generate: `sh -c \"echo one"), "{error}");
     assert!(error.contains("exited with status 3 after "), "{error}");
     assert!(error.ends_with("s of 60.0s allowed)"), "{error}");
     bench.end().await;
@@ -131,10 +120,7 @@ async fn with_a_fatal_timeout_the_command_may_tidy_up_first() {
         .unwrap_err();
     assert!(error.is_timeout());
     assert!(bench.dir.path().join("tidied").exists());
-    assert!(
-        started.elapsed() < Duration::from_secs(15),
-        "it was not waited for in vain"
-    );
+    assert!(started.elapsed() < Duration::from_secs(15), "it was not waited for in vain");
     bench.end().await;
 }
 
@@ -143,10 +129,7 @@ async fn output_that_somebody_keeps_open_is_explained() {
     let mut bench = Bench::new();
     bench.deadline = Some(Duration::from_millis(400));
     let error = bench.sh("sleep 600 & exit 0").await.unwrap_err().to_string();
-    assert!(
-        error.contains("exited while something it started kept its output open"),
-        "{error}"
-    );
+    assert!(error.contains("exited while something it started kept its output open"), "{error}");
     bench.end().await;
 }
 
@@ -173,16 +156,10 @@ async fn a_helper_lives_until_the_group_ends_and_no_longer() {
 #[tokio::test]
 async fn a_dropped_command_is_killed() {
     let mut bench = Bench::new();
-    let abandoned = tokio::time::timeout(
-        Duration::from_millis(300),
-        bench.sh("echo $$ > leader; sleep 600"),
-    );
+    let abandoned = tokio::time::timeout(Duration::from_millis(300), bench.sh("echo $$ > leader; sleep 600"));
     assert!(abandoned.await.is_err());
     let leader = std::fs::read_to_string(bench.dir.path().join("leader")).unwrap();
-    assert!(
-        runs(&leader),
-        "the group belongs to the render, not to the future"
-    );
+    assert!(runs(&leader), "the group belongs to the render, not to the future");
     drop(std::mem::take(&mut bench.groups));
     until_gone(&leader).await;
 }
@@ -191,10 +168,7 @@ async fn a_dropped_command_is_killed() {
 async fn what_cannot_be_run_is_named_with_where_it_was_looked_for() {
     let mut bench = Bench::new();
     let error = bench.argv(&["no-such-tool", "x"]).await.unwrap_err().to_string();
-    assert!(
-        error.contains("cannot run `no-such-tool x`") && error.contains("not in PATH"),
-        "{error}"
-    );
+    assert!(error.contains("cannot run `no-such-tool x`") && error.contains("not in PATH"), "{error}");
     let error = bench.argv(&["./missing.sh"]).await.unwrap_err().to_string();
     assert!(error.contains("No such file"), "{error}");
     std::fs::write(bench.dir.path().join("plain"), "x").unwrap();
@@ -224,10 +198,7 @@ async fn an_environment_beyond_the_kernels_bounds_names_its_longest_variable() {
     long.push(("LONGEST", &longest));
     bench.env = bench.env.with(long);
     let error = bench.sh("true").await.unwrap_err().to_string();
-    assert!(
-        error.contains("the longest variable is LONGEST with 120000 bytes"),
-        "{error}"
-    );
+    assert!(error.contains("the longest variable is LONGEST with 120000 bytes"), "{error}");
 }
 
 #[test]

@@ -80,12 +80,7 @@ pub(super) fn announcements(
             *slot = None;
             continue;
         }
-        announcement(
-            decoder,
-            &format!("{path}[{index}]"),
-            item,
-            slot.get_or_insert_default(),
-        );
+        announcement(decoder, &format!("{path}[{index}]"), item, slot.get_or_insert_default());
     }
 }
 

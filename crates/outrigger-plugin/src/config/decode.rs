@@ -17,13 +17,7 @@ pub(super) struct Decoder {
 impl Decoder {
     pub(super) fn problem(&mut self, node: Node<'_>, code: &'static str, message: String, hint: &str) {
         let (line, column) = (node.line(), node.column());
-        self.problems.push(Problem {
-            line,
-            column,
-            code,
-            message,
-            hint: hint.to_owned(),
-        });
+        self.problems.push(Problem { line, column, code, message, hint: hint.to_owned() });
     }
 
     /// A problem with something that is not there: points at what should hold it, or at the beginning.
@@ -35,22 +29,14 @@ impl Decoder {
         hint: &str,
     ) {
         let (line, column) = holder.map_or((1, 1), |node| (node.line(), node.column()));
-        self.problems.push(Problem {
-            line,
-            column,
-            code,
-            message,
-            hint: hint.to_owned(),
-        });
+        self.problems.push(Problem { line, column, code, message, hint: hint.to_owned() });
     }
 
     /// Whether one of these fields has the wrong type, so that it is not missing on top of that.
     pub(super) fn has_reported(&self, paths: &[&str]) -> bool {
         let reported = |path: &&str| {
             let prefix = format!("{path} must be ");
-            self.problems
-                .iter()
-                .any(|problem| problem.code == "type" && problem.message.starts_with(&prefix))
+            self.problems.iter().any(|problem| problem.code == "type" && problem.message.starts_with(&prefix))
         };
         paths.iter().any(reported)
     }

@@ -23,17 +23,8 @@ pub(super) const FIND: &[&str] = &["glob", "command", "args"];
 /// `spec.parameters`
 pub(super) const PARAMETERS: &[&str] = &["static", "dynamic"];
 /// `spec.parameters.static[]`
-pub(super) const ANNOUNCEMENT: &[&str] = &[
-    "name",
-    "title",
-    "tooltip",
-    "required",
-    "itemType",
-    "collectionType",
-    "string",
-    "array",
-    "map",
-];
+pub(super) const ANNOUNCEMENT: &[&str] =
+    &["name", "title", "tooltip", "required", "itemType", "collectionType", "string", "array", "map"];
 /// `spec.outrigger`
 pub(super) const OUTRIGGER: &[&str] = &["emptyOutput"];
 /// `metadata`
@@ -55,31 +46,16 @@ pub(super) const METADATA: &[&str] = &[
     "managedFields",
 ];
 /// `metadata.ownerReferences[]`
-pub(super) const OWNER_REFERENCE: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "name",
-    "uid",
-    "controller",
-    "blockOwnerDeletion",
-];
+pub(super) const OWNER_REFERENCE: &[&str] =
+    &["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
 /// `metadata.managedFields[]`
-pub(super) const MANAGED_FIELDS: &[&str] = &[
-    "manager",
-    "operation",
-    "apiVersion",
-    "time",
-    "fieldsType",
-    "fieldsV1",
-    "subresource",
-];
+pub(super) const MANAGED_FIELDS: &[&str] =
+    &["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
 
 /// The field that a key means: the one spelled exactly so, else one that differs in case only.
 pub(super) fn field(fields: &[&'static str], key: &str) -> Option<&'static str> {
     let exact = fields.iter().find(|field| **field == key);
-    exact
-        .or_else(|| fields.iter().find(|field| equal_fold(field, key)))
-        .copied()
+    exact.or_else(|| fields.iter().find(|field| equal_fold(field, key))).copied()
 }
 
 /// Whether a key of the file means the field.
@@ -94,18 +70,13 @@ fn equal_fold(field: &str, key: &str) -> bool {
         '\u{212A}' => 'K',
         other => other.to_ascii_uppercase(),
     });
-    field
-        .chars()
-        .map(|character| character.to_ascii_uppercase())
-        .eq(folded)
+    field.chars().map(|character| character.to_ascii_uppercase()).eq(folded)
 }
 
 /// The field that was probably meant by an unknown key.
 pub(super) fn similar(fields: &[&'static str], key: &str) -> Option<&'static str> {
     let key = key.to_lowercase();
-    let distances = fields
-        .iter()
-        .map(|field| (distance(&field.to_lowercase(), &key), *field));
+    let distances = fields.iter().map(|field| (distance(&field.to_lowercase(), &key), *field));
     let (distance, field) = distances.min_by_key(|(distance, _)| *distance)?;
     (distance <= 2 && distance * 3 <= field.len()).then_some(field)
 }

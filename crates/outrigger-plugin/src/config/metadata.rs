@@ -27,12 +27,7 @@ pub(super) fn metadata(decoder: &mut Decoder, node: Node<'_>, name: &mut String)
 }
 
 fn each(decoder: &mut Decoder, path: &str, node: Node<'_>, fields: &[&'static str]) {
-    for (index, item) in decoder
-        .items(path, node, "")
-        .unwrap_or_default()
-        .into_iter()
-        .enumerate()
-    {
+    for (index, item) in decoder.items(path, node, "").unwrap_or_default().into_iter().enumerate() {
         let path = format!("{path}[{index}]");
         for Entry { key, value } in decoder.entries(&path, item) {
             let Some(field) = keys::field(fields, &key.text) else {

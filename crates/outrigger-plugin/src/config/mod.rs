@@ -81,19 +81,14 @@ impl PluginConfig {
 
 /// Reads as much as can be read, with every problem on the way.
 fn read(bytes: &[u8]) -> (PluginConfig, Vec<Problem>) {
-    let mut config = PluginConfig {
-        digest: hex(&Sha256::digest(bytes)),
-        ..PluginConfig::default()
-    };
+    let mut config = PluginConfig { digest: hex(&Sha256::digest(bytes)), ..PluginConfig::default() };
     let document = match Document::parse(bytes) {
         Ok(document) => document,
         Err(error) => return (config, vec![error.into()]),
     };
     let mut decoder = Decoder::default();
     // The reference converts the whole file to JSON first: what cannot be converted cannot be read.
-    decoder
-        .problems
-        .extend(document.to_json(json_limit(bytes.len())).err().map(Problem::from));
+    decoder.problems.extend(document.to_json(json_limit(bytes.len())).err().map(Problem::from));
     let places = root(&mut decoder, document.root(), &mut config);
     validate(&mut decoder, &config, &places);
     (config, decoder.problems)
@@ -110,10 +105,7 @@ struct Places<'d> {
 }
 
 fn root<'d>(decoder: &mut Decoder, node: Option<Node<'d>>, config: &mut PluginConfig) -> Places<'d> {
-    let mut places = Places {
-        root: node,
-        ..Places::default()
-    };
+    let mut places = Places { root: node, ..Places::default() };
     let Some(node) = node else { return places };
     for Entry { key, value } in decoder.entries("the file", node) {
         match keys::field(keys::ROOT, &key.text) {
@@ -148,11 +140,8 @@ fn validate(decoder: &mut Decoder, config: &PluginConfig, places: &Places<'_>) {
     }
     if places.kind_value != KIND && !decoder.has_reported(&["the file", "kind"]) {
         let message = format!("kind must be {KIND}");
-        let hint = if places.kind_value == "ConfigMap" {
-            "the file wanted is the text inside its data"
-        } else {
-            ""
-        };
+        let hint =
+            if places.kind_value == "ConfigMap" { "the file wanted is the text inside its data" } else { "" };
         decoder.missing(places.kind.or(places.root), "kind", message, hint);
     }
     let generate = ["the file", "spec", "spec.generate", "spec.generate.command"];

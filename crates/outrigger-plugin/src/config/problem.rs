@@ -20,24 +20,14 @@ pub struct Problem {
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.message)?;
-        if self.hint.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " (hint: {})", self.hint)
-        }
+        if self.hint.is_empty() { Ok(()) } else { write!(f, " (hint: {})", self.hint) }
     }
 }
 
 impl From<YamlError> for Problem {
     fn from(error: YamlError) -> Self {
         let YamlError { line, column, reason } = error;
-        Self {
-            line,
-            column,
-            code: "syntax",
-            message: reason,
-            hint: String::new(),
-        }
+        Self { line, column, code: "syntax", message: reason, hint: String::new() }
     }
 }
 
@@ -53,18 +43,12 @@ impl ConfigError {
     /// Sorts the problems; `Ok` when there are none.
     pub(super) fn from_problems(mut problems: Vec<Problem>) -> Result<(), Self> {
         problems.sort_by_key(|problem| (problem.line, problem.column));
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
-        }
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 }
 
 impl From<YamlError> for ConfigError {
     fn from(error: YamlError) -> Self {
-        Self {
-            problems: vec![error.into()],
-        }
+        Self { problems: vec![error.into()] }
     }
 }

@@ -95,10 +95,7 @@ pub enum EmptyOutput {
 }
 
 pub(super) fn spec(decoder: &mut Decoder, node: Node<'_>, out: &mut Spec) {
-    let mut slots: Vec<_> = std::mem::take(&mut out.parameters.statics)
-        .into_iter()
-        .map(Some)
-        .collect();
+    let mut slots: Vec<_> = std::mem::take(&mut out.parameters.statics).into_iter().map(Some).collect();
     for Entry { key, value } in decoder.entries("spec", node) {
         match keys::field(keys::SPEC, &key.text) {
             Some("version") => decoder.text_with_hint("spec.version", value, &mut out.version, VERSION_HINT),
@@ -203,9 +200,7 @@ fn empty_output(decoder: &mut Decoder, node: Node<'_>, out: &mut EmptyOutput) {
         "fail" => *out = EmptyOutput::Fail,
         other => {
             let suggestion = keys::similar(&["warn", "fail"], other);
-            let hint = suggestion
-                .map(|known| format!("did you mean {known}?"))
-                .unwrap_or_default();
+            let hint = suggestion.map(|known| format!("did you mean {known}?")).unwrap_or_default();
             let message = "spec.outrigger.emptyOutput must be warn or fail".to_owned();
             decoder.problem(node, "setting", message, &hint);
         }

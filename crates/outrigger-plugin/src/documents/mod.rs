@@ -41,17 +41,8 @@ pub struct DocumentError {
 /// The caller removes the one trailing line break that the reference removes.
 pub fn split(output: &[u8]) -> Result<Vec<String>, DocumentError> {
     let limit = yaml::json_limit(output.len());
-    let mut splitter = Splitter {
-        output,
-        documents: Vec::new(),
-        seen: 0,
-        limit,
-    };
-    let rest = if begins_like_json(output) {
-        splitter.json()?
-    } else {
-        Some(0)
-    };
+    let mut splitter = Splitter { output, documents: Vec::new(), seen: 0, limit };
+    let rest = if begins_like_json(output) { splitter.json()? } else { Some(0) };
     if let Some(start) = rest {
         splitter.yaml(start)?;
     }
@@ -87,10 +78,7 @@ impl Splitter<'_> {
                 }
                 Err(error) if self.seen > 1 => return Err(self.json_error(error)),
                 Err(error) => {
-                    return self
-                        .yaml_start(position)
-                        .map(Some)
-                        .ok_or_else(|| self.json_error(error));
+                    return self.yaml_start(position).map(Some).ok_or_else(|| self.json_error(error));
                 }
             }
         }
@@ -143,11 +131,7 @@ impl Splitter<'_> {
             None | Some('#') => Ok(()),
             Some(_) => {
                 let reason = "only a comment may follow '---' on its line".to_owned();
-                Err(DocumentError {
-                    document: self.seen + 1,
-                    line,
-                    reason,
-                })
+                Err(DocumentError { document: self.seen + 1, line, reason })
             }
         }
     }
@@ -165,19 +149,11 @@ impl Splitter<'_> {
 
     fn json_error(&self, error: JsonError) -> DocumentError {
         let line = 1 + count_breaks(&self.output[..error.offset]);
-        DocumentError {
-            document: self.seen + 1,
-            line,
-            reason: error.reason.to_owned(),
-        }
+        DocumentError { document: self.seen + 1, line, reason: error.reason.to_owned() }
     }
 
     fn yaml_error(&self, error: YamlError, first_line: usize) -> DocumentError {
-        DocumentError {
-            document: self.seen,
-            line: first_line + error.line - 1,
-            reason: error.reason,
-        }
+        DocumentError { document: self.seen, line: first_line + error.line - 1, reason: error.reason }
     }
 }
 
@@ -226,10 +202,7 @@ fn is_go_space(character: char) -> bool {
 }
 
 fn next_line(bytes: &[u8], from: usize) -> usize {
-    bytes[from..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |at| from + at + 1)
+    bytes[from..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| from + at + 1)
 }
 
 fn count_breaks(bytes: &[u8]) -> usize {

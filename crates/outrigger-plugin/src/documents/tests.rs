@@ -5,10 +5,8 @@ use super::split;
 fn check(cases: &[(&str, Option<&[&str]>)]) {
     for (output, expected) in cases {
         let actual = split(output.as_bytes());
-        let documents = actual
-            .as_ref()
-            .ok()
-            .map(|documents| documents.iter().map(String::as_str).collect::<Vec<_>>());
+        let documents =
+            actual.as_ref().ok().map(|documents| documents.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(documents.as_deref(), *expected, "{output:?} gave {actual:?}");
     }
 }
@@ -17,16 +15,10 @@ fn check(cases: &[(&str, Option<&[&str]>)]) {
 fn json_values_are_passed_on_byte_for_byte() {
     check(&[
         ("{\"b\":1,\"a\":2}", Some(&[r#"{"b":1,"a":2}"#])),
-        (
-            "{\"a\": 1.0}{\"b\":1e3}",
-            Some(&[r#"{"a": 1.0}"#, r#"{"b":1e3}"#]),
-        ),
+        ("{\"a\": 1.0}{\"b\":1e3}", Some(&[r#"{"a": 1.0}"#, r#"{"b":1e3}"#])),
         ("{\"a\":1}\n{\"b\":2}\n", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
         ("{\"a\":\"<&>\\/\\u0041\"}", Some(&["{\"a\":\"<&>\\/\\u0041\"}"])),
-        (
-            "{\"a\":1}[1, 2]\"x\" 5 true",
-            Some(&[r#"{"a":1}"#, "[1, 2]", r#""x""#, "5", "true"]),
-        ),
+        ("{\"a\":1}[1, 2]\"x\" 5 true", Some(&[r#"{"a":1}"#, "[1, 2]", r#""x""#, "5", "true"])),
         ("  {\"a\":1}  ", Some(&[r#"{"a":1}"#])),
         ("\n\n{\"a\":1}", Some(&[r#"{"a":1}"#])),
         ("{}", Some(&["{}"])),
@@ -37,10 +29,7 @@ fn json_values_are_passed_on_byte_for_byte() {
 #[test]
 fn output_is_yaml_from_the_first_thing_that_is_no_json() {
     check(&[
-        (
-            "{\"a\":1}\n---\n{\"b\":  2}\n",
-            Some(&[r#"{"a":1}"#, r#"{"b":2}"#]),
-        ),
+        ("{\"a\":1}\n---\n{\"b\":  2}\n", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
         ("{\"a\":1}\n---\nb: 2\n", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
         ("{a: 1}", Some(&[r#"{"a":1}"#])),
         ("{\"a\": yes}", Some(&[r#"{"a":true}"#])),
@@ -116,11 +105,7 @@ fn what_follows_an_explicit_end_is_ignored() {
 
 #[test]
 fn directives_are_refused() {
-    check(&[
-        ("%YAML 1.1\n---\na: 1", None),
-        ("%YAML 1.2\n---\na: 1", None),
-        ("%TAG ! x:\n---\na: 1", None),
-    ]);
+    check(&[("%YAML 1.1\n---\na: 1", None), ("%YAML 1.2\n---\na: 1", None), ("%TAG ! x:\n---\na: 1", None)]);
 }
 
 #[test]
@@ -128,25 +113,16 @@ fn byte_order_marks_and_crlf_are_accepted() {
     check(&[
         ("\u{feff}a: 1\n", Some(&[r#"{"a":1}"#])),
         ("a: 1\n---\n\u{feff}b: 2", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
-        (
-            "a: 1\r\nb: |\r\n  x\r\n  y\r\n",
-            Some(&["{\"a\":1,\"b\":\"x\\ny\\n\"}"]),
-        ),
+        ("a: 1\r\nb: |\r\n  x\r\n  y\r\n", Some(&["{\"a\":1,\"b\":\"x\\ny\\n\"}"])),
         ("a: 1\r---\rb: 2", Some(&[r#"{"a":1}"#])),
-        (
-            "{\"a\":1}\r\n---\r\nb: 2\r\n",
-            Some(&[r#"{"a":1}"#, r#"{"b":2}"#]),
-        ),
+        ("{\"a\":1}\r\n---\r\nb: 2\r\n", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
         ("\u{feff}{\"b\":1, \"a\":2}", Some(&[r#"{"a":2,"b":1}"#])),
     ]);
 }
 
 #[test]
 fn anchors_do_not_cross_documents() {
-    check(&[
-        ("a: &x 1\n---\nb: *x", None),
-        ("a: &x 1\nb: *x", Some(&[r#"{"a":1,"b":1}"#])),
-    ]);
+    check(&[("a: &x 1\n---\nb: *x", None), ("a: &x 1\nb: *x", Some(&[r#"{"a":1,"b":1}"#]))]);
 }
 
 #[test]
@@ -160,10 +136,7 @@ fn scalars_and_lists_are_documents_too() {
         ("\"x\"", Some(&[r#""x""#])),
         ("true", Some(&["true"])),
         ("a\nb", Some(&[r#""a b""#])),
-        (
-            "kind: List\nitems: [{a: 1}]",
-            Some(&[r#"{"items":[{"a":1}],"kind":"List"}"#]),
-        ),
+        ("kind: List\nitems: [{a: 1}]", Some(&[r#"{"items":[{"a":1}],"kind":"List"}"#])),
     ]);
 }
 
@@ -173,10 +146,7 @@ fn empty_comment_only_and_null_documents_are_dropped() {
         ("# nothing\n", Some(&[])),
         ("~", Some(&[])),
         ("null", Some(&[])),
-        (
-            "a: 1\n---\n# only this\n---\nnull\n---\n---\nb: 2",
-            Some(&[r#"{"a":1}"#, r#"{"b":2}"#]),
-        ),
+        ("a: 1\n---\n# only this\n---\nnull\n---\n---\nb: 2", Some(&[r#"{"a":1}"#, r#"{"b":2}"#])),
         ("!!null \"\"", Some(&[])),
         ("\"\"", Some(&[r#""""#])),
         ("''", Some(&[r#""""#])),
@@ -203,26 +173,11 @@ fn errors_name_document_line_and_reason_but_quote_nothing() {
             "document 3 (line 6): mapping values are not allowed here",
         ),
         ("---\na: [secret\n", "document 1 (line 3): expected ',' or ']'"),
-        (
-            "a: 1\n--- secret\n",
-            "document 1 (line 2): only a comment may follow '---' on its line",
-        ),
-        (
-            "a: 1\r\n---\r\nb: 'secret\r\n",
-            "document 2 (line 3): this quoted string is never closed",
-        ),
-        (
-            "{\"a\":1}\n{\"b\":2}\n{\"c\": secret}",
-            "document 3 (line 3): expected a JSON value",
-        ),
-        (
-            "{\"a\":1}\n{\"b\":2}\n{\"c\": ",
-            "document 3 (line 3): unexpected end of JSON",
-        ),
-        (
-            "{\"a\":1}\n---\nb: @secret",
-            "document 2 (line 3): found a character that cannot start any token",
-        ),
+        ("a: 1\n--- secret\n", "document 1 (line 2): only a comment may follow '---' on its line"),
+        ("a: 1\r\n---\r\nb: 'secret\r\n", "document 2 (line 3): this quoted string is never closed"),
+        ("{\"a\":1}\n{\"b\":2}\n{\"c\": secret}", "document 3 (line 3): expected a JSON value"),
+        ("{\"a\":1}\n{\"b\":2}\n{\"c\": ", "document 3 (line 3): unexpected end of JSON"),
+        ("{\"a\":1}\n---\nb: @secret", "document 2 (line 3): found a character that cannot start any token"),
     ];
     for (output, expected) in cases {
         assert_eq!(split(output.as_bytes()).unwrap_err().to_string(), expected);
@@ -243,10 +198,7 @@ fn json_is_looked_for_in_the_first_4096_bytes_only() {
 
 #[test]
 fn bad_utf8_inside_json_becomes_what_readers_would_make_of_it() {
-    assert_eq!(
-        split(b"{\"a\":\"\xff\xe2\x80\"}").unwrap(),
-        ["{\"a\":\"\u{fffd}\u{fffd}\u{fffd}\"}"]
-    );
+    assert_eq!(split(b"{\"a\":\"\xff\xe2\x80\"}").unwrap(), ["{\"a\":\"\u{fffd}\u{fffd}\u{fffd}\"}"]);
     assert!(split(b"a: \"\xff\"").is_err());
 }
 
@@ -267,11 +219,7 @@ fn json_nests_as_deep_as_yaml() {
 
 #[test]
 fn documents_together_cannot_grow_without_end() {
-    let bomb = format!(
-        "a: &a {}\nb: [{}]\n---\n",
-        "x".repeat(500_000),
-        vec!["*a"; 200].join(", ")
-    );
+    let bomb = format!("a: &a {}\nb: [{}]\n---\n", "x".repeat(500_000), vec!["*a"; 200].join(", "));
     let error = split(bomb.as_bytes()).unwrap_err();
     assert_eq!(error.reason, "the document grows too large through aliases");
 }

@@ -36,10 +36,7 @@ pub(super) struct AfterReply(Arc<Mutex<Vec<Box<dyn Send>>>>);
 
 impl AfterReply {
     pub(super) fn keep(&self, values: Vec<Box<dyn Send>>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(values);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(values);
     }
 }
 
@@ -99,11 +96,7 @@ pub(super) async fn serve(
             if let Ok(value) = HeaderValue::try_from(digest()) {
                 response.headers_mut().insert(CONFIG_DIGEST_HEADER, value);
             }
-            let reply = response.map(|body| Reply {
-                body,
-                _running: running,
-                _after_reply: after_reply,
-            });
+            let reply = response.map(|body| Reply { body, _running: running, _after_reply: after_reply });
             Ok::<Response<Reply>, Infallible>(reply)
         }
     });

@@ -68,10 +68,7 @@ mod tests {
     fn addresses_are_read_as_people_write_them() {
         assert_eq!("unix:/a/b.sock".parse(), Ok(Endpoint::Unix("/a/b.sock".into())));
         assert_eq!("unix:///a/b.sock".parse(), Ok(Endpoint::Unix("/a/b.sock".into())));
-        assert_eq!(
-            "127.0.0.1:9090".parse(),
-            Ok(Endpoint::Tcp("127.0.0.1:9090".into()))
-        );
+        assert_eq!("127.0.0.1:9090".parse(), Ok(Endpoint::Tcp("127.0.0.1:9090".into())));
         assert_eq!(":9090".parse(), Ok(Endpoint::Tcp("[::]:9090".into())));
         assert_eq!("[::1]:0".parse(), Ok(Endpoint::Tcp("[::1]:0".into())));
     }
@@ -79,10 +76,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_with_the_forms_there_are() {
         for text in ["", "9090", "localhost", "a:b", "::1:9090", "host:99999"] {
-            assert!(
-                text.parse::<Endpoint>().unwrap_err().contains("unix:PATH"),
-                "{text}"
-            );
+            assert!(text.parse::<Endpoint>().unwrap_err().contains("unix:PATH"), "{text}");
         }
     }
 

@@ -53,10 +53,7 @@ pub async fn serve_http(
     let listener = TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
     let text = || {
-        let headers = [(
-            header::CONTENT_TYPE,
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        )];
+        let headers = [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
         async move { (headers, metrics.text()).into_response() }
     };
     let router = Router::new()
@@ -64,9 +61,7 @@ pub async fn serve_http(
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(|| async move { readiness.answer() }));
     tokio::spawn(async move {
-        let _ = axum::serve(listener, router)
-            .with_graceful_shutdown(stop.cancelled_owned())
-            .await;
+        let _ = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
     });
     Ok(bound)
 }

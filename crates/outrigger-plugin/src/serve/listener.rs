@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::Endpoint;
+use super::authority::Localhost;
 
 /// A connection of either kind.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
@@ -24,10 +25,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
 
 /// A bound listener.
 pub(super) enum Listener {
-    Unix {
-        listener: UnixListener,
-        file: SocketFile,
-    },
+    Unix { listener: UnixListener, file: SocketFile },
     Tcp(TcpListener),
 }
 
@@ -57,17 +55,14 @@ impl Listener {
             Endpoint::Unix(path) => {
                 make_room(path)?;
                 let listener = UnixListener::bind(path)?;
-                let file = SocketFile {
-                    path: path.clone(),
-                    identity: identity(path),
-                };
+                let file = SocketFile { path: path.clone(), identity: identity(path) };
                 Ok(Self::Unix { listener, file })
             }
             Endpoint::Tcp(address) => match TcpListener::bind(address).await {
                 // A machine without IPv6: `:PORT` still means every address there is.
-                Err(_) if address.starts_with("[::]:") => Ok(Self::Tcp(
-                    TcpListener::bind(address.replace("[::]", "0.0.0.0")).await?,
-                )),
+                Err(_) if address.starts_with("[::]:") => {
+                    Ok(Self::Tcp(TcpListener::bind(address.replace("[::]", "0.0.0.0")).await?))
+                }
                 bound => Ok(Self::Tcp(bound?)),
             },
         }
@@ -111,7 +106,7 @@ impl Listener {
 
     async fn accept(&self) -> io::Result<Box<dyn Stream>> {
         match self {
-            Self::Unix { listener, .. } => Ok(Box::new(listener.accept().await?.0)),
+            Self::Unix { listener, .. } => Ok(unix_stream(listener.accept().await?.0)),
             Self::Tcp(listener) => tcp_stream(listener.accept().await?.0),
         }
     }
@@ -126,7 +121,7 @@ impl Listener {
                 rustix::net::shutdown(listener.as_fd(), Shutdown::Read)?;
                 while let Ok((stream, _)) = listener.accept() {
                     stream.set_nonblocking(true)?;
-                    serve(Box::new(UnixStream::from_std(stream)?));
+                    serve(unix_stream(UnixStream::from_std(stream)?));
                 }
             }
             Self::Tcp(listener) => {
@@ -141,6 +136,10 @@ impl Listener {
     }
 }
 
+fn unix_stream(stream: UnixStream) -> Box<dyn Stream> {
+    Box::new(Localhost::new(stream))
+}
+
 fn tcp_stream(stream: TcpStream) -> io::Result<Box<dyn Stream>> {
     // Replies are small and waited for.
     stream.set_nodelay(true)?;
@@ -153,10 +152,7 @@ fn make_room(path: &Path) -> io::Result<()> {
         Ok(metadata) if metadata.file_type().is_socket() => std::fs::remove_file(path),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!(
-                "{} exists and is not a socket; remove it or choose another name",
-                path.display()
-            ),
+            format!("{} exists and is not a socket; remove it or choose another name", path.display()),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

@@ -4,6 +4,7 @@
 //! its grace period; nothing of a request is left when [`Server::shutdown`] returns. Not promised: encryption
 //! and authentication of callers.
 
+mod authority;
 mod connection;
 mod endpoint;
 mod http;
@@ -57,9 +58,7 @@ pub struct Server<P> {
 
 impl<P> Clone for Server<P> {
     fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
+        Self { shared: Arc::clone(&self.shared) }
     }
 }
 
@@ -84,9 +83,7 @@ impl<P: Plugin> Server<P> {
     pub async fn new(plugin: Arc<P>, options: Options) -> Self {
         let (health, health_service) = tonic_health::server::health_reporter();
         health.set_service_status("", ServingStatus::Serving).await;
-        health
-            .set_serving::<ConfigManagementPluginServiceServer<Service<P>>>()
-            .await;
+        health.set_serving::<ConfigManagementPluginServiceServer<Service<P>>>().await;
         let service = Service {
             plugin: Arc::clone(&plugin),
             limits: options.limits,
@@ -117,9 +114,7 @@ impl<P: Plugin> Server<P> {
             tasks: Tasks::default(),
             draining: CancellationToken::new(),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 
     /// Listens at `endpoint` too, and says where that is exactly.
@@ -130,12 +125,9 @@ impl<P: Plugin> Server<P> {
         let server = self.clone();
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
-            listener
-                .accept_until(stopped, |stream| server.serve_connection(stream))
-                .await;
+            listener.accept_until(stopped, |stream| server.serve_connection(stream)).await;
         });
-        self.listeners()
-            .insert(endpoint.clone(), Listening { stop, task });
+        self.listeners().insert(endpoint.clone(), Listening { stop, task });
         Ok(bound)
     }
 
@@ -152,14 +144,8 @@ impl<P: Plugin> Server<P> {
     /// idle, and after `grace` of those that are not. Returns whether everything ended by itself.
     pub async fn shutdown(&self, grace: Duration) -> bool {
         let shared = &self.shared;
-        shared
-            .health
-            .set_service_status("", ServingStatus::NotServing)
-            .await;
-        shared
-            .health
-            .set_not_serving::<ConfigManagementPluginServiceServer<Service<P>>>()
-            .await;
+        shared.health.set_service_status("", ServingStatus::NotServing).await;
+        shared.health.set_not_serving::<ConfigManagementPluginServiceServer<Service<P>>>().await;
         let endpoints: Vec<Endpoint> = self.listeners().keys().cloned().collect();
         for endpoint in &endpoints {
             self.close(endpoint).await;
@@ -174,21 +160,13 @@ impl<P: Plugin> Server<P> {
         let shared = &self.shared;
         let plugin = Arc::clone(&shared.plugin);
         let digest = move || plugin.describe().digest.clone();
-        let (router, draining, tasks) = (
-            shared.router.clone(),
-            shared.draining.clone(),
-            shared.tasks.clone(),
-        );
-        shared
-            .tasks
-            .spawn(connection::serve(stream, router, digest, draining, tasks));
+        let (router, draining, tasks) =
+            (shared.router.clone(), shared.draining.clone(), shared.tasks.clone());
+        shared.tasks.spawn(connection::serve(stream, router, digest, draining, tasks));
     }
 
     fn listeners(&self) -> MutexGuard<'_, HashMap<Endpoint, Listening>> {
-        self.shared
-            .listeners
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

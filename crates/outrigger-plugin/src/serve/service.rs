@@ -92,9 +92,7 @@ impl<P: Plugin> Service<P> {
 
         let first = limited(deadline, stream.message()).await;
         let metadata = match first {
-            Some(Ok(Some(AppStreamRequest {
-                request: Some(Part::Metadata(metadata)),
-            }))) => metadata,
+            Some(Ok(Some(AppStreamRequest { request: Some(Part::Metadata(metadata)) }))) => metadata,
             other => {
                 drain(&mut stream, deadline).await;
                 return Err(no_metadata(other));
@@ -105,11 +103,7 @@ impl<P: Plugin> Service<P> {
             app_rel_path: metadata.app_rel_path,
             checksum: metadata.checksum,
             size: metadata.size,
-            env: metadata
-                .env
-                .into_iter()
-                .map(|entry| (entry.name, entry.value))
-                .collect(),
+            env: metadata.env.into_iter().map(|entry| (entry.name, entry.value)).collect(),
         };
         let app = application(&metadata).to_owned();
         let span = info_span!("call", "otel.name" = method.rpc(), "otel.kind" = "server", app);
@@ -203,13 +197,9 @@ impl<P: Plugin> ConfigManagementPluginService for Service<P> {
         request: Request<Streaming<AppStreamRequest>>,
     ) -> Result<Response<ManifestResponse>, Status> {
         match self.answer(Method::Generate, request).await? {
-            (Answer::Manifests(manifests), headers) => Ok(reply(
-                ManifestResponse {
-                    manifests,
-                    source_type: String::new(),
-                },
-                headers,
-            )),
+            (Answer::Manifests(manifests), headers) => {
+                Ok(reply(ManifestResponse { manifests, source_type: String::new() }, headers))
+            }
             _ => Err(Status::internal("the plugin answered another question")),
         }
     }
@@ -220,10 +210,7 @@ impl<P: Plugin> ConfigManagementPluginService for Service<P> {
     ) -> Result<Response<RepositoryResponse>, Status> {
         match self.answer(Method::Match, request).await? {
             (Answer::Match(found), headers) => Ok(reply(
-                RepositoryResponse {
-                    is_supported: found.supported,
-                    is_discovery_enabled: found.discovers,
-                },
+                RepositoryResponse { is_supported: found.supported, is_discovery_enabled: found.discovers },
                 headers,
             )),
             _ => Err(Status::internal("the plugin answered another question")),
@@ -237,12 +224,7 @@ impl<P: Plugin> ConfigManagementPluginService for Service<P> {
         match self.answer(Method::Parameters, request).await? {
             (Answer::Parameters(announcements), headers) => {
                 let parameter_announcements = announcements.into_iter().map(wire_announcement).collect();
-                Ok(reply(
-                    ParametersAnnouncementResponse {
-                        parameter_announcements,
-                    },
-                    headers,
-                ))
+                Ok(reply(ParametersAnnouncementResponse { parameter_announcements }, headers))
             }
             _ => Err(Status::internal("the plugin answered another question")),
         }
@@ -265,9 +247,7 @@ impl<P: Plugin> ConfigManagementPluginService for Service<P> {
     ) -> Result<Response<SpecificationResponse>, Status> {
         let deadline = deadline(&request.metadata().clone().into_headers());
         drain(&mut request.into_inner(), deadline).await;
-        Ok(Response::new(SpecificationResponse {
-            name: self.plugin.describe().name.clone(),
-        }))
+        Ok(Response::new(SpecificationResponse { name: self.plugin.describe().name.clone() }))
     }
 }
 
@@ -291,13 +271,11 @@ fn chunks(
         let mut stream = stream?;
         match stream.message().await {
             Ok(None) => None,
-            Ok(Some(AppStreamRequest {
-                request: Some(Part::File(file)),
-            })) => Some((Ok(file.chunk), Some(stream))),
+            Ok(Some(AppStreamRequest { request: Some(Part::File(file)) })) => {
+                Some((Ok(file.chunk), Some(stream)))
+            }
             Ok(Some(_)) => Some((
-                Err(SourceError::Protocol(
-                    "a message after the metadata holds no file chunk".to_owned(),
-                )),
+                Err(SourceError::Protocol("a message after the metadata holds no file chunk".to_owned())),
                 Some(stream),
             )),
             Err(status) => Some((Err(SourceError::transport(status)), None)),
@@ -317,10 +295,7 @@ fn no_metadata(first: Option<Result<Option<AppStreamRequest>, Status>>) -> Statu
 }
 
 async fn drain(stream: &mut Streaming<AppStreamRequest>, deadline: Option<Instant>) {
-    let _ = limited(deadline, async {
-        while let Ok(Some(_)) = stream.message().await {}
-    })
-    .await;
+    let _ = limited(deadline, async { while let Ok(Some(_)) = stream.message().await {} }).await;
 }
 
 async fn limited<T>(deadline: Option<Instant>, work: impl Future<Output = T>) -> Option<T> {
@@ -365,10 +340,7 @@ pub fn read_phases(header: &str) -> Vec<(Phase, Duration)> {
         .filter_map(|part| {
             let (phase, millis) = part.split_once('=')?;
             let millis: f64 = millis.parse().ok()?;
-            Some((
-                Phase::from_name(phase)?,
-                Duration::try_from_secs_f64(millis / 1e3).ok()?,
-            ))
+            Some((Phase::from_name(phase)?, Duration::try_from_secs_f64(millis / 1e3).ok()?))
         })
         .collect()
 }
@@ -405,10 +377,7 @@ mod tests {
     #[test]
     fn the_callers_deadline_is_kept_less_a_margin() {
         let left = timeout("90S").unwrap();
-        assert!(
-            left <= Duration::from_millis(89_900) && left > Duration::from_secs(89),
-            "{left:?}"
-        );
+        assert!(left <= Duration::from_millis(89_900) && left > Duration::from_secs(89), "{left:?}");
         assert_eq!(timeout("50m"), Some(Duration::ZERO));
         assert!(timeout("59999999u").unwrap() > Duration::from_secs(59));
     }
@@ -422,10 +391,8 @@ mod tests {
 
     #[test]
     fn phases_survive_the_header() {
-        let times = vec![
-            (Phase::Receive, Duration::from_micros(1_230)),
-            (Phase::Generate, Duration::from_secs(2)),
-        ];
+        let times =
+            vec![(Phase::Receive, Duration::from_micros(1_230)), (Phase::Generate, Duration::from_secs(2))];
         assert_eq!(read_phases(&phases(&times)), times);
         assert_eq!(
             read_phases("nonsense,receive=x,unpack=1"),

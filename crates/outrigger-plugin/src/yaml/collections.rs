@@ -19,10 +19,7 @@ impl Parser<'_> {
                 self.close();
                 Ok(())
             }
-            (mark, _) => Err(YamlError::at(
-                mark,
-                "expected another '- ' or the end of the list",
-            )),
+            (mark, _) => Err(YamlError::at(mark, "expected another '- ' or the end of the list")),
         }
     }
 
@@ -49,10 +46,7 @@ impl Parser<'_> {
                 self.close();
                 Ok(())
             }
-            (mark, _) => Err(YamlError::at(
-                mark,
-                "expected another key or the end of the mapping",
-            )),
+            (mark, _) => Err(YamlError::at(mark, "expected another key or the end of the mapping")),
         }
     }
 

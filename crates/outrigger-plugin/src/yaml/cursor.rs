@@ -16,13 +16,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            bytes: text.as_bytes(),
-            pos: 0,
-            mark: Mark::default(),
-            starved: Cell::new(false),
-        }
+        Self { text, bytes: text.as_bytes(), pos: 0, mark: Mark::default(), starved: Cell::new(false) }
     }
 
     pub(super) fn is_starved(&self) -> bool {
@@ -105,10 +99,7 @@ impl<'a> Cursor<'a> {
             _ => "\n",
         };
         self.pos += self.break_len(0);
-        self.mark = Mark {
-            line: self.mark.line + 1,
-            column: 0,
-        };
+        self.mark = Mark { line: self.mark.line + 1, column: 0 };
         Some(written)
     }
 
@@ -116,9 +107,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn line_end(&self) -> usize {
         let mut at = self.pos;
         loop {
-            let Some(found) = self.bytes[at..]
-                .iter()
-                .position(|b| matches!(b, b'\n' | b'\r' | 0xC2 | 0xE2))
+            let Some(found) = self.bytes[at..].iter().position(|b| matches!(b, b'\n' | b'\r' | 0xC2 | 0xE2))
             else {
                 return self.bytes.len();
             };

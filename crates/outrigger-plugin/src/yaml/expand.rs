@@ -79,10 +79,7 @@ impl Walk<'_> {
             self.steps.push(Step::Visit(key));
         } else if let Kind::Sequence { first } = self.document.node(value).kind {
             // Merged mappings are decoded last to first, which is what the stack makes of them.
-            let items = Children {
-                document: self.document,
-                next: first,
-            };
+            let items = Children { document: self.document, next: first };
             self.steps.extend(items.map(Step::Visit));
         } else {
             self.steps.push(Step::Visit(value));
@@ -97,10 +94,7 @@ impl Walk<'_> {
         }
         let share = self.through_alias as f64 / self.decoded as f64;
         if self.through_alias > 100 && self.decoded > 1000 && share > allowed_share(self.decoded) {
-            return Err(YamlError::at(
-                node.mark,
-                "the document expands too much through aliases",
-            ));
+            return Err(YamlError::at(node.mark, "the document expands too much through aliases"));
         }
         match node.kind {
             Kind::Scalar { .. } => {}

@@ -15,10 +15,7 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn end_stream(&mut self) -> Result<(), YamlError> {
         if self.cursor.mark.column != 0 {
-            self.cursor.mark = Mark {
-                line: self.cursor.mark.line + 1,
-                column: 0,
-            };
+            self.cursor.mark = Mark { line: self.cursor.mark.line + 1, column: 0 };
         }
         self.end_blocks()?;
         self.push(self.cursor.mark, Token::StreamEnd);
@@ -35,14 +32,7 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn document_indicator(&mut self, first: u8) -> Result<(), YamlError> {
         self.end_blocks()?;
-        self.push(
-            self.cursor.mark,
-            if first == b'-' {
-                Token::DocumentStart
-            } else {
-                Token::DocumentEnd
-            },
-        );
+        self.push(self.cursor.mark, if first == b'-' { Token::DocumentStart } else { Token::DocumentEnd });
         self.cursor.skip_ascii(3);
         Ok(())
     }
@@ -55,10 +45,7 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn open_flow(&mut self, token: Token<'a>) -> Result<(), YamlError> {
         self.note_candidate()?;
-        self.levels.push(Level {
-            candidate: None,
-            untouched: Some(self.taken + self.queue.len()),
-        });
+        self.levels.push(Level { candidate: None, untouched: Some(self.taken + self.queue.len()) });
         if self.levels.len() > MAX_DEPTH + 1 {
             return self.error("nested too deeply");
         }
@@ -69,10 +56,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn close_flow(&mut self, token: Token<'a>) -> Result<(), YamlError> {
         self.drop_candidate()?;
         if self.in_flow()
-            && let Some(Level {
-                untouched: Some(opener),
-                ..
-            }) = self.levels.pop()
+            && let Some(Level { untouched: Some(opener), .. }) = self.levels.pop()
         {
             // Brackets without a candidate inside no longer hold the queue back, though they may still turn
             // out to be a key: a slip of the reference that `insert` relies on.
@@ -93,12 +77,7 @@ impl<'a> Scanner<'a> {
             if !self.key_allowed {
                 return self.error("a list item is not allowed here");
             }
-            self.roll(
-                self.cursor.mark.column,
-                None,
-                self.cursor.mark,
-                Token::BlockSequenceStart,
-            )?;
+            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockSequenceStart)?;
         }
         self.drop_candidate()?;
         self.key_allowed = true;
@@ -110,12 +89,7 @@ impl<'a> Scanner<'a> {
             if !self.key_allowed {
                 return self.error("mapping keys are not allowed here");
             }
-            self.roll(
-                self.cursor.mark.column,
-                None,
-                self.cursor.mark,
-                Token::BlockMappingStart,
-            )?;
+            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockMappingStart)?;
         }
         self.drop_candidate()?;
         self.key_allowed = !self.in_flow();
@@ -137,12 +111,7 @@ impl<'a> Scanner<'a> {
             if !self.key_allowed {
                 return self.error("mapping values are not allowed here");
             }
-            self.roll(
-                self.cursor.mark.column,
-                None,
-                self.cursor.mark,
-                Token::BlockMappingStart,
-            )?;
+            self.roll(self.cursor.mark.column, None, self.cursor.mark, Token::BlockMappingStart)?;
         }
         self.key_allowed = !self.in_flow();
         self.one_byte(Token::Value)
@@ -155,21 +124,11 @@ impl<'a> Scanner<'a> {
         self.cursor.skip_ascii(1);
         let name = self.cursor.take_word();
         let ended = self.cursor.is_blank_or_end(0)
-            || matches!(
-                self.cursor.peek(0),
-                b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`'
-            );
+            || matches!(self.cursor.peek(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
         if name.is_empty() || !ended {
             return self.error("anchor and alias names are made of letters, digits, '-' and '_'");
         }
-        self.push(
-            mark,
-            if indicator == b'*' {
-                Token::Alias(name)
-            } else {
-                Token::Anchor(name)
-            },
-        );
+        self.push(mark, if indicator == b'*' { Token::Alias(name) } else { Token::Anchor(name) });
         Ok(())
     }
 
@@ -187,13 +146,7 @@ impl<'a> Scanner<'a> {
         self.key_allowed = true;
         let mark = self.cursor.mark;
         let value = self.scan_block_scalar(literal)?;
-        self.push(
-            mark,
-            Token::Scalar {
-                value: Cow::Owned(value),
-                plain: false,
-            },
-        );
+        self.push(mark, Token::Scalar { value: Cow::Owned(value), plain: false });
         Ok(())
     }
 

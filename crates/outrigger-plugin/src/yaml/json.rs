@@ -9,12 +9,7 @@ const MAX_DEPTH: usize = 10_000;
 
 /// Writes the document; stops when the text grows beyond `limit` bytes.
 pub(super) fn write(document: &Document, limit: usize) -> Result<String, YamlError> {
-    let mut writer = Writer {
-        document,
-        out: String::new(),
-        open: Vec::new(),
-        limit,
-    };
+    let mut writer = Writer { document, out: String::new(), open: Vec::new(), limit };
     if document.root == NONE {
         return Ok("null".to_owned());
     }
@@ -41,14 +36,8 @@ pub(super) fn write(document: &Document, limit: usize) -> Result<String, YamlErr
 
 /// A collection that is being written.
 enum Open<'d> {
-    Sequence {
-        next: NodeId,
-        first: bool,
-    },
-    Mapping {
-        entries: std::vec::IntoIter<RawEntry<'d>>,
-        first: bool,
-    },
+    Sequence { next: NodeId, first: bool },
+    Mapping { entries: std::vec::IntoIter<RawEntry<'d>>, first: bool },
 }
 
 enum Next<'d> {
@@ -99,10 +88,7 @@ impl Writer<'_> {
     fn value(&mut self, id: NodeId) -> Result<(), YamlError> {
         let mark = self.document.node(id).mark;
         if self.out.len() > self.limit {
-            return Err(YamlError::at(
-                mark,
-                "the document grows too large through aliases",
-            ));
+            return Err(YamlError::at(mark, "the document grows too large through aliases"));
         }
         let id = self.document.resolve(id);
         match &self.document.node(id).kind {
@@ -111,10 +97,7 @@ impl Writer<'_> {
             }
             Kind::Sequence { first } => {
                 self.out.push('[');
-                self.open.push(Open::Sequence {
-                    next: *first,
-                    first: true,
-                });
+                self.open.push(Open::Sequence { next: *first, first: true });
             }
             Kind::Mapping { .. } => {
                 self.out.push('{');
@@ -189,11 +172,7 @@ fn escape(text: &str, out: &mut String) {
             b'\t' => out.push_str("\\t"),
             0x08 => out.push_str("\\b"),
             0x0C => out.push_str("\\f"),
-            0xE2 => out.push_str(if bytes[at + 2] == 0xA8 {
-                "\\u2028"
-            } else {
-                "\\u2029"
-            }),
+            0xE2 => out.push_str(if bytes[at + 2] == 0xA8 { "\\u2028" } else { "\\u2029" }),
             byte => out.push_str(&format!("\\u{byte:04x}")),
         }
         at += length;

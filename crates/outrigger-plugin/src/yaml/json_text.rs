@@ -92,19 +92,8 @@ pub(super) fn scan_value<'a>(
                         return scan.fail("nested too deeply");
                     }
                     scan.at += 1;
-                    tell(
-                        begin,
-                        if object {
-                            JsonEvent::ObjectStart
-                        } else {
-                            JsonEvent::ArrayStart
-                        },
-                    );
-                    if object {
-                        Expect::FirstKey
-                    } else {
-                        Expect::FirstItem
-                    }
+                    tell(begin, if object { JsonEvent::ObjectStart } else { JsonEvent::ArrayStart });
+                    if object { Expect::FirstKey } else { Expect::FirstItem }
                 }
                 Expect::Value | Expect::FirstItem => {
                     tell(begin, scan.leaf(first)?);
@@ -136,10 +125,7 @@ impl<'a> Scan<'a> {
 
     fn fail<T>(&self, reason: &'static str) -> Result<T, JsonError> {
         let ended = self.at >= self.bytes.len();
-        Err(JsonError {
-            offset: self.at,
-            reason: if ended { "unexpected end of JSON" } else { reason },
-        })
+        Err(JsonError { offset: self.at, reason: if ended { "unexpected end of JSON" } else { reason } })
     }
 
     fn punctuation(&mut self, expected: u8, then: Expect, reason: &'static str) -> Result<Expect, JsonError> {
@@ -172,16 +158,9 @@ impl<'a> Scan<'a> {
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
-        let count = self.bytes[self.at..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let count = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
-        if count == 0 {
-            self.fail("expected a digit")
-        } else {
-            Ok(())
-        }
+        if count == 0 { self.fail("expected a digit") } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<JsonEvent<'a>, JsonError> {
@@ -213,10 +192,8 @@ impl<'a> Scan<'a> {
         let begin = self.at;
         loop {
             let rest = &self.bytes[self.at..];
-            let plain = rest
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
-                .unwrap_or(rest.len());
+            let plain =
+                rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
             self.at += plain;
             match self.peek() {
                 b'"' => break,
@@ -292,9 +269,7 @@ fn decode_escape(escape: &[u8]) -> (char, usize) {
 fn decode_unicode_escape(escape: &[u8]) -> (char, usize) {
     let unit = |at: usize| -> Option<u32> {
         let digits = escape.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        digits
-            .iter()
-            .try_fold(0, |sum, byte| Some(sum * 16 + char::from(*byte).to_digit(16)?))
+        digits.iter().try_fold(0, |sum, byte| Some(sum * 16 + char::from(*byte).to_digit(16)?))
     };
     let Some(first) = unit(0) else {
         return (char::REPLACEMENT_CHARACTER, escape.len().min(6));

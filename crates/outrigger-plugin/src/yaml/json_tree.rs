@@ -7,28 +7,18 @@ use super::{Document, Mark, Scalar, YamlError};
 impl Document {
     /// Reads JSON text that holds one value and nothing else. Every entry of an object is kept, in its order.
     pub fn parse_json(bytes: &[u8]) -> Result<Self, YamlError> {
-        let mut builder = Builder {
-            bytes,
-            offset: 0,
-            mark: Mark::default(),
-            nodes: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut builder =
+            Builder { bytes, offset: 0, mark: Mark::default(), nodes: Vec::new(), open: Vec::new() };
         let end = scan_value(bytes, 0, |offset, event| builder.add(offset, event)).and_then(|end| {
             match skip_json_space(bytes, end) {
                 rest if rest == bytes.len() => Ok(end),
-                rest => Err(super::JsonError {
-                    offset: rest,
-                    reason: "unexpected text behind the JSON value",
-                }),
+                rest => {
+                    Err(super::JsonError { offset: rest, reason: "unexpected text behind the JSON value" })
+                }
             }
         });
         match end {
-            Ok(_) => Ok(Self {
-                nodes: builder.nodes,
-                root: 0,
-                every_entry: true,
-            }),
+            Ok(_) => Ok(Self { nodes: builder.nodes, root: 0, every_entry: true }),
             Err(error) => Err(YamlError::at(builder.mark_at(error.offset), error.reason)),
         }
     }
@@ -48,12 +38,7 @@ impl Builder<'_> {
     fn mark_at(&mut self, offset: usize) -> Mark {
         for byte in &self.bytes[self.offset..offset] {
             match byte {
-                b'\n' => {
-                    self.mark = Mark {
-                        line: self.mark.line + 1,
-                        column: 0,
-                    }
-                }
+                b'\n' => self.mark = Mark { line: self.mark.line + 1, column: 0 },
                 byte if byte & 0xC0 == 0x80 => {}
                 _ => self.mark.column += 1,
             }
@@ -94,11 +79,7 @@ impl Builder<'_> {
                 collection
             }
         };
-        self.nodes.push(NodeData {
-            mark,
-            next: NONE,
-            kind,
-        });
+        self.nodes.push(NodeData { mark, next: NONE, kind });
     }
 }
 

@@ -66,11 +66,7 @@ pub struct YamlError {
 
 impl YamlError {
     fn at(mark: Mark, reason: impl Into<String>) -> Self {
-        Self {
-            line: mark.line as usize + 1,
-            column: mark.column as usize + 1,
-            reason: reason.into(),
-        }
+        Self { line: mark.line as usize + 1, column: mark.column as usize + 1, reason: reason.into() }
     }
 }
 

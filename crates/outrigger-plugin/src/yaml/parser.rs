@@ -33,16 +33,9 @@ pub(super) fn parse(text: &str, spoiled: Option<YamlError>) -> Result<Tree, Yaml
     if let Some(error) = spoiled.filter(|_| parser.scanner.cursor.is_starved()) {
         return Err(error);
     }
-    let document = Document {
-        root: result?,
-        nodes: parser.nodes,
-        every_entry: false,
-    };
+    let document = Document { root: result?, nodes: parser.nodes, every_entry: false };
     check_merges(&document, &parser.merged)?;
-    Ok(Tree {
-        document,
-        has_aliases: parser.has_aliases,
-    })
+    Ok(Tree { document, has_aliases: parser.has_aliases })
 }
 
 /// Where in its collection an open collection is.
@@ -272,13 +265,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn empty(&mut self, mark: Mark) -> Result<NodeId, YamlError> {
-        self.add(
-            mark,
-            Kind::Scalar {
-                value: Scalar::Null,
-                merge: false,
-            },
-        )
+        self.add(mark, Kind::Scalar { value: Scalar::Null, merge: false })
     }
 
     fn leaf(
@@ -314,13 +301,7 @@ impl<'a> Parser<'a> {
         };
         let node = self.add(mark, kind)?;
         self.name(anchor, node);
-        self.frames.push(Frame {
-            shape,
-            state,
-            node,
-            last_child: NONE,
-            children: 0,
-        });
+        self.frames.push(Frame { shape, state, node, last_child: NONE, children: 0 });
         Ok(node)
     }
 
@@ -336,11 +317,7 @@ impl<'a> Parser<'a> {
         if id == NONE {
             return Err(YamlError::at(mark, "the document has too many nodes"));
         }
-        self.nodes.push(NodeData {
-            mark,
-            next: NONE,
-            kind,
-        });
+        self.nodes.push(NodeData { mark, next: NONE, kind });
         let Some(frame) = self.frames.last_mut() else {
             return Ok(id);
         };
@@ -360,10 +337,7 @@ impl<'a> Parser<'a> {
         }
         if is_key {
             self.check_key(id)?;
-        } else if matches!(
-            self.nodes[previous as usize].kind,
-            Kind::Scalar { merge: true, .. }
-        ) {
+        } else if matches!(self.nodes[previous as usize].kind, Kind::Scalar { merge: true, .. }) {
             self.merged.push(id);
         }
         Ok(id)
@@ -386,11 +360,7 @@ fn check_merges(document: &Document, merged: &[NodeId]) -> Result<(), YamlError>
     let is_mapping = |id| matches!(document.node(document.resolve(id)).kind, Kind::Mapping { .. });
     for &value in merged {
         let fits = match document.node(value).kind {
-            Kind::Sequence { first } => Children {
-                document,
-                next: first,
-            }
-            .all(is_mapping),
+            Kind::Sequence { first } => Children { document, next: first }.all(is_mapping),
             _ => is_mapping(value),
         };
         if !fits {

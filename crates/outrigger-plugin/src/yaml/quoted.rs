@@ -110,8 +110,7 @@ impl<'a> Scanner<'a> {
             if first == quote && quote == b'\'' && self.cursor.peek(1) == b'\'' {
                 // The first of the two quotes belongs to the text.
                 self.cursor.skip_ascii(1);
-                out.get_or_insert_default()
-                    .push_str(&text[piece..self.cursor.pos]);
+                out.get_or_insert_default().push_str(&text[piece..self.cursor.pos]);
                 self.cursor.skip_ascii(1);
                 piece = self.cursor.pos;
                 continue;

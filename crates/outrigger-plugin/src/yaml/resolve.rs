@@ -30,11 +30,7 @@ pub enum Scalar {
 /// Gives a scalar its value, or says why its tag does not fit.
 pub(super) fn scalar(tag: Option<&[u8]>, text: Cow<'_, str>, plain: bool) -> Result<Scalar, String> {
     let Some(tag) = tag else {
-        return Ok(if plain {
-            untagged(text)
-        } else {
-            Scalar::Text(text.into())
-        });
+        return Ok(if plain { untagged(text) } else { Scalar::Text(text.into()) });
     };
     let Some(name) = tag.strip_prefix(STANDARD_TAG.as_bytes()) else {
         return Ok(Scalar::Text(text.into()));
@@ -52,10 +48,7 @@ pub(super) fn scalar(tag: Option<&[u8]>, text: Cow<'_, str>, plain: bool) -> Res
         | (b"float", Scalar::Float(_))
         | (b"null", Scalar::Null) => Ok(value),
         (b"float", Scalar::Int(number)) => Ok(Scalar::Float(*number as f64)),
-        _ => Err(format!(
-            "the value does not fit its tag !!{}",
-            String::from_utf8_lossy(name)
-        )),
+        _ => Err(format!("the value does not fit its tag !!{}", String::from_utf8_lossy(name))),
     }
 }
 
@@ -87,11 +80,7 @@ fn word(text: &str) -> Option<Scalar> {
 }
 
 fn number(text: &str) -> Option<Scalar> {
-    let plain = if text.contains('_') {
-        Cow::Owned(text.replace('_', ""))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let plain = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
     let plain = plain.as_ref();
     let (negative, digits) = split_sign(plain);
     if let Some(magnitude) = magnitude(digits) {
@@ -106,11 +95,8 @@ fn number(text: &str) -> Option<Scalar> {
         return Some(Scalar::Float(number));
     }
     // Left over from older rules: a sign between the prefix and the digits.
-    let (negative, digits) = split_sign(
-        plain
-            .strip_prefix("0b")
-            .filter(|rest| rest.starts_with(['+', '-']))?,
-    );
+    let (negative, digits) =
+        split_sign(plain.strip_prefix("0b").filter(|rest| rest.starts_with(['+', '-']))?);
     with_sign(negative, in_radix(digits, 2)?).map(Scalar::Int)
 }
 
@@ -123,11 +109,7 @@ fn split_sign(text: &str) -> (bool, &str) {
 }
 
 fn with_sign(negative: bool, magnitude: u64) -> Option<i64> {
-    if negative {
-        0_i64.checked_sub_unsigned(magnitude)
-    } else {
-        i64::try_from(magnitude).ok()
-    }
+    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
 /// Digits in the base that their prefix names; a leading 0 means octal.
@@ -184,10 +166,7 @@ fn dotted_float(text: &str) -> Option<Scalar> {
 /// Standard base64 with padding; line breaks inside it are skipped.
 fn binary(text: &str) -> Result<Scalar, String> {
     let invalid = || "!!binary does not hold base64".to_owned();
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
-        .collect();
+    let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
     if !digits.len().is_multiple_of(4) {
         return Err(invalid());
     }

@@ -80,10 +80,7 @@ impl<'a> Scanner<'a> {
             taken: 0,
             ready: false,
             holding: VecDeque::new(),
-            levels: vec![Level {
-                candidate: None,
-                untouched: None,
-            }],
+            levels: vec![Level { candidate: None, untouched: None }],
             indents: Vec::new(),
             indent: -1,
             key_allowed: true,
@@ -110,10 +107,7 @@ impl<'a> Scanner<'a> {
         }
         self.ready = false;
         self.taken += 1;
-        Ok(self
-            .queue
-            .pop_front()
-            .unwrap_or((self.cursor.mark, Token::StreamEnd)))
+        Ok(self.queue.pop_front().unwrap_or((self.cursor.mark, Token::StreamEnd)))
     }
 
     pub(super) fn in_flow(&self) -> bool {
@@ -245,14 +239,7 @@ impl<'a> Scanner<'a> {
         let required = !self.in_flow() && self.indent == i64::from(mark.column);
         let token = self.taken + self.queue.len();
         let level = self.level();
-        self.levels[level] = Level {
-            candidate: Some(Candidate {
-                token,
-                mark,
-                required,
-            }),
-            untouched: None,
-        };
+        self.levels[level] = Level { candidate: Some(Candidate { token, mark, required }), untouched: None };
         self.holding.push_back((token, level));
         Ok(())
     }

@@ -33,10 +33,7 @@ fn from_utf8(raw: &[u8]) -> Source<'_> {
         Ok(text) => (text, None),
         Err(error) => {
             let end = start + error.valid_up_to();
-            (
-                std::str::from_utf8(&raw[start..end]).unwrap_or_default(),
-                Some("invalid UTF-8"),
-            )
+            (std::str::from_utf8(&raw[start..end]).unwrap_or_default(), Some("invalid UTF-8"))
         }
     };
     let mut good = valid.len();
@@ -45,17 +42,11 @@ fn from_utf8(raw: &[u8]) -> Source<'_> {
         reason = Some(CONTROL);
     }
     let Some(reason) = reason else {
-        return Source {
-            text: Cow::Borrowed(valid),
-            spoiled: None,
-        };
+        return Source { text: Cow::Borrowed(valid), spoiled: None };
     };
     let error = YamlError::at(mark_of(&valid[..good]), reason);
     let window = window_of(raw, start + good).saturating_sub(start);
-    Source {
-        text: Cow::Borrowed(&valid[..window]),
-        spoiled: Some(error),
-    }
+    Source { text: Cow::Borrowed(&valid[..window]), spoiled: Some(error) }
 }
 
 fn from_utf16<'a>(raw: &[u8], unit: fn([u8; 2]) -> u16) -> Source<'a> {
@@ -88,30 +79,21 @@ fn from_utf16<'a>(raw: &[u8], unit: fn([u8; 2]) -> u16) -> Source<'a> {
         text.push(character);
         at += width;
     }
-    Source {
-        text: Cow::Owned(text),
-        spoiled: None,
-    }
+    Source { text: Cow::Owned(text), spoiled: None }
 }
 
 /// What is left of `text` when the bytes behind it cannot be read.
 fn spoiled<'a>(mut text: String, keep: Option<usize>, reason: &str) -> Source<'a> {
     let error = YamlError::at(mark_of(&text), reason);
     text.truncate(keep.unwrap_or(text.len()));
-    Source {
-        text: Cow::Owned(text),
-        spoiled: Some(error),
-    }
+    Source { text: Cow::Owned(text), spoiled: Some(error) }
 }
 
 /// Offset of the first character that YAML does not permit.
 fn forbidden(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
-        let at = from
-            + bytes[from..]
-                .iter()
-                .position(|byte| SUSPECT[usize::from(*byte)])?;
+        let at = from + bytes[from..].iter().position(|byte| SUSPECT[usize::from(*byte)])?;
         let permitted = match bytes[at] {
             0xC2 => !matches!(bytes.get(at + 1), Some(0x80..=0x84 | 0x86..=0x9F)),
             0xEF => !matches!(bytes.get(at + 1..at + 3), Some([0xBF, 0xBE | 0xBF])),
@@ -147,9 +129,8 @@ fn window_of(raw: &[u8], bad: usize) -> usize {
             // A character cut by the window's end is left for the next window, which begins with it.
             return if bad + width(raw[bad]) <= end { start } else { bad };
         }
-        let cut = (1..=3)
-            .find(|back| raw[end - back] & 0xC0 != 0x80)
-            .filter(|back| width(raw[end - back]) > *back);
+        let cut =
+            (1..=3).find(|back| raw[end - back] & 0xC0 != 0x80).filter(|back| width(raw[end - back]) > *back);
         start = end - cut.unwrap_or(0);
     }
 }
@@ -166,8 +147,5 @@ fn width(lead: u8) -> usize {
 fn mark_of(text: &str) -> Mark {
     let line = text.bytes().filter(|byte| *byte == b'\n').count();
     let column = text.rsplit('\n').next().unwrap_or_default().chars().count();
-    Mark {
-        line: line as u32,
-        column: column as u32,
-    }
+    Mark { line: line as u32, column: column as u32 }
 }

@@ -34,19 +34,13 @@ impl<'a> Scanner<'a> {
     fn short_tag(&mut self) -> Result<Tag<'a>, YamlError> {
         let handle = self.tag_handle();
         if handle.len() > 1 && handle.ends_with('!') {
-            return Ok(Tag {
-                handle,
-                suffix: self.tag_uri(false)?,
-            });
+            return Ok(Tag { handle, suffix: self.tag_uri(false)? });
         }
         // `!name`: what looked like a handle is the beginning of the suffix.
         let mut suffix = handle.as_bytes()[1..].to_vec();
         suffix.extend(self.tag_uri(true)?);
         if suffix.is_empty() {
-            return Ok(Tag {
-                handle: "",
-                suffix: b"!".to_vec(),
-            });
+            return Ok(Tag { handle: "", suffix: b"!".to_vec() });
         }
         Ok(Tag { handle: "!", suffix })
     }
@@ -86,11 +80,9 @@ impl<'a> Scanner<'a> {
         let mut leading = true;
         while left > 0 {
             let digit = |byte: u8| char::from(byte).to_digit(16);
-            let (Some(high), Some(low), b'%') = (
-                digit(self.cursor.peek(1)),
-                digit(self.cursor.peek(2)),
-                self.cursor.peek(0),
-            ) else {
+            let (Some(high), Some(low), b'%') =
+                (digit(self.cursor.peek(1)), digit(self.cursor.peek(2)), self.cursor.peek(0))
+            else {
                 return self.error("a tag holds an incomplete %-escape");
             };
             let octet = (high * 16 + low) as u8;
@@ -141,9 +133,7 @@ impl<'a> Scanner<'a> {
         }
         self.cursor.skip_ascii(1);
         let minor = self.version_number()?;
-        Ok(Token::Version {
-            supported: (major, minor) == (1, 1),
-        })
+        Ok(Token::Version { supported: (major, minor) == (1, 1) })
     }
 
     fn version_number(&mut self) -> Result<u8, YamlError> {

@@ -44,24 +44,14 @@ impl Rest<'_> {
 
     /// `digits` or more, but at most two, digits within bounds.
     fn number(&mut self, digits: usize, least: u32, most: u32) -> Option<u32> {
-        let length = self
-            .0
-            .iter()
-            .take(2)
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
-        let value = self.0[..length]
-            .iter()
-            .fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0'));
+        let length = self.0.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
+        let value = self.0[..length].iter().fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0'));
         self.0 = &self.0[length..];
         (length >= digits && (least..=most).contains(&value)).then_some(value)
     }
 
     fn date(&mut self, digits: usize) -> Option<()> {
-        let year = self
-            .0
-            .get(..4)
-            .filter(|year| year.iter().all(u8::is_ascii_digit))?;
+        let year = self.0.get(..4).filter(|year| year.iter().all(u8::is_ascii_digit))?;
         let year = year.iter().fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0'));
         self.0 = &self.0[4..];
         self.literal(b'-')?;
@@ -79,10 +69,7 @@ impl Rest<'_> {
         self.literal(b':')?;
         self.number(digits, 0, 59)?;
         if let [b'.' | b',', b'0'..=b'9', ..] = self.0 {
-            let digits = self.0[1..]
-                .iter()
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
+            let digits = self.0[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             self.0 = &self.0[1 + digits..];
         }
         Some(())

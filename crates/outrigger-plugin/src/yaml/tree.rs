@@ -60,10 +60,7 @@ impl Document {
 
     /// The document's content; `None` when there is none (an empty file).
     pub fn root(&self) -> Option<Node<'_>> {
-        (self.root != NONE).then_some(Node {
-            document: self,
-            id: self.root,
-        })
+        (self.root != NONE).then_some(Node { document: self, id: self.root })
     }
 
     /// The document as JSON text in the formatting of Go's `encoding/json`.
@@ -142,10 +139,7 @@ impl<'d> Node<'d> {
         match &document.node(id).kind {
             Kind::Scalar { value, .. } => Content::Scalar(value),
             Kind::Sequence { first } => {
-                let children = Children {
-                    document,
-                    next: *first,
-                };
+                let children = Children { document, next: *first };
                 Content::Sequence(children.map(|id| Node { document, id }).collect())
             }
             Kind::Mapping { .. } => {
@@ -192,18 +186,8 @@ impl<'d> RawEntry<'d> {
             Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
         };
-        let key = Key {
-            text,
-            line: mark.line as usize + 1,
-            column: mark.column as usize + 1,
-        };
-        Entry {
-            key,
-            value: Node {
-                document,
-                id: self.value,
-            },
-        }
+        let key = Key { text, line: mark.line as usize + 1, column: mark.column as usize + 1 };
+        Entry { key, value: Node { document, id: self.value } }
     }
 
     /// Null and integers beyond 64 signed bits cannot be keys in JSON; such entries are refused by the writer.
@@ -250,20 +234,12 @@ pub(super) fn effective_entries(document: &Document, mapping: NodeId) -> Vec<Raw
         match document.node(target).kind {
             // The first of several mappings wins, so it comes last: the stack turns the order round.
             Kind::Sequence { first } => pending.extend(
-                Children {
-                    document,
-                    next: first,
-                }
-                .map(|item| first_child(document, document.resolve(item))),
+                Children { document, next: first }.map(|item| first_child(document, document.resolve(item))),
             ),
             _ => pending.push(first_child(document, target)),
         }
     }
-    if document.every_entry {
-        entries
-    } else {
-        keep_last(entries)
-    }
+    if document.every_entry { entries } else { keep_last(entries) }
 }
 
 fn first_child(document: &Document, mapping: NodeId) -> NodeId {

@@ -33,22 +33,14 @@ fn glob(index: &TreeIndex, pattern: &[u8], level: usize) -> Result<Vec<Vec<u8>>,
     go_match(pattern, b"")?;
     if !has_meta(pattern) {
         let exists = inside(pattern).is_some_and(|path| index.resolve(path, false).is_ok());
-        return Ok(if exists {
-            vec![pattern.to_vec()]
-        } else {
-            Vec::new()
-        });
+        return Ok(if exists { vec![pattern.to_vec()] } else { Vec::new() });
     }
     let (dir, file) = match split(pattern) {
         (None, file) => (b".".as_slice(), file),
         (Some(b""), file) => (b"/".as_slice(), file),
         (Some(dir), file) => (dir, file),
     };
-    let dirs = if has_meta(dir) {
-        glob(index, dir, level + 1)?
-    } else {
-        vec![dir.to_vec()]
-    };
+    let dirs = if has_meta(dir) { glob(index, dir, level + 1)? } else { vec![dir.to_vec()] };
     let mut found = Vec::new();
     for dir in &dirs {
         glob_dir(index, dir, file, &mut found)?;

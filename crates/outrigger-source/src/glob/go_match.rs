@@ -64,9 +64,7 @@ pub(super) fn match_piece<'a>(mut piece: &[u8], name: &'a [u8]) -> Result<Option
                 piece = rest;
             }
             b'?' => {
-                left = left
-                    .filter(|name| name[0] != b'/')
-                    .map(|name| &name[runes::first(name).1..]);
+                left = left.filter(|name| name[0] != b'/').map(|name| &name[runes::first(name).1..]);
                 piece = &piece[1..];
             }
             _ => {
@@ -84,20 +82,14 @@ pub(super) fn match_piece<'a>(mut piece: &[u8], name: &'a [u8]) -> Result<Option
 
 /// Reads a class after its opening bracket; returns whether it holds `char`, and what follows the class.
 fn match_class(class: &[u8], char: char) -> Result<(bool, &[u8]), GlobError> {
-    let (negated, mut class) = class
-        .strip_prefix(b"^")
-        .map_or((false, class), |rest| (true, rest));
+    let (negated, mut class) = class.strip_prefix(b"^").map_or((false, class), |rest| (true, rest));
     let (mut found, mut ranges) = (false, 0);
     loop {
         if ranges > 0 && class.first() == Some(&b']') {
             return Ok((found != negated, &class[1..]));
         }
         let (low, rest) = class_char(class)?;
-        let (high, rest) = if rest[0] == b'-' {
-            class_char(&rest[1..])?
-        } else {
-            (low, rest)
-        };
+        let (high, rest) = if rest[0] == b'-' { class_char(&rest[1..])? } else { (low, rest) };
         found |= low <= char && char <= high;
         class = rest;
         ranges += 1;
@@ -114,11 +106,7 @@ fn class_char(class: &[u8]) -> Result<(char, &[u8]), GlobError> {
     let (char, width) = runes::first(escaped);
     let invalid = width == 0 || (width == 1 && !char.is_ascii());
     let rest = &escaped[width..];
-    if invalid || rest.is_empty() {
-        Err(GlobError::BadPattern)
-    } else {
-        Ok((char, rest))
-    }
+    if invalid || rest.is_empty() { Err(GlobError::BadPattern) } else { Ok((char, rest)) }
 }
 
 #[cfg(test)]
@@ -168,11 +156,7 @@ mod tests {
             ("", "", Ok(true)),
             ("", "a", Ok(false)),
         ] {
-            assert_eq!(
-                go_match(pattern, name).map_err(|_| ()),
-                expected,
-                "{pattern:?} on {name:?}"
-            );
+            assert_eq!(go_match(pattern, name).map_err(|_| ()), expected, "{pattern:?} on {name:?}");
         }
     }
 

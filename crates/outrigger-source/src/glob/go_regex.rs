@@ -73,9 +73,7 @@ fn item<'a>(text: &'a str, ranges: &mut Ranges) -> Result<&'a str, GlobError> {
         }
     }
     let (low, rest) = char(text)?;
-    let after_dash = rest
-        .strip_prefix('-')
-        .filter(|after| !after.is_empty() && !after.starts_with(']'));
+    let after_dash = rest.strip_prefix('-').filter(|after| !after.is_empty() && !after.starts_with(']'));
     let (high, rest) = after_dash.map_or(Ok((low, rest)), char)?;
     if high < low {
         return Err(bad("invalid character class range"));
@@ -112,14 +110,8 @@ fn char(text: &str) -> Result<(u32, &str), GlobError> {
 
 /// Up to three octal digits after a backslash.
 fn octal(text: &str) -> (u32, &str) {
-    let digits = text[1..]
-        .bytes()
-        .take(3)
-        .take_while(|digit| matches!(digit, b'0'..=b'7'))
-        .count();
-    let value = text[1..=digits]
-        .bytes()
-        .fold(0, |value, digit| value * 8 + u32::from(digit - b'0'));
+    let digits = text[1..].bytes().take(3).take_while(|digit| matches!(digit, b'0'..=b'7')).count();
+    let value = text[1..=digits].bytes().fold(0, |value, digit| value * 8 + u32::from(digit - b'0'));
     (value, &text[1 + digits..])
 }
 
@@ -133,11 +125,7 @@ fn hex(text: &str) -> Option<(u32, &str)> {
         return None;
     }
     let significant = digits.trim_start_matches('0');
-    let value = if significant.is_empty() {
-        0
-    } else {
-        u32::from_str_radix(significant, 16).ok()?
-    };
+    let value = if significant.is_empty() { 0 } else { u32::from_str_radix(significant, 16).ok()? };
     (value <= MAX).then_some((value, rest))
 }
 
@@ -186,11 +174,8 @@ fn write_class(negated: bool, ranges: &[(u32, u32)], into: &mut String) {
             }
         }
     }
-    let (negated, body) = if body.is_empty() {
-        (!negated, "\\x{0}-\\x{10ffff}")
-    } else {
-        (negated, body.as_str())
-    };
+    let (negated, body) =
+        if body.is_empty() { (!negated, "\\x{0}-\\x{10ffff}") } else { (negated, body.as_str()) };
     into.push_str(if negated { "[^" } else { "[" });
     into.push_str(body);
     into.push(']');
@@ -223,23 +208,11 @@ mod tests {
             ("^[\\]a]$", "]", true),
             ("^[a~~b]$", "~", true),
         ] {
-            assert_eq!(
-                compile(expression).unwrap().is_match(text),
-                expected,
-                "{expression} on {text}"
-            );
+            assert_eq!(compile(expression).unwrap().is_match(text), expected, "{expression} on {text}");
         }
-        for expression in [
-            "[b-a]",
-            "[a",
-            "[\\",
-            "[\\z]",
-            "[[:foo:]]",
-            "[\\x{110000}]",
-            "[\\1]",
-            "[\\pL]",
-            "a)",
-        ] {
+        for expression in
+            ["[b-a]", "[a", "[\\", "[\\z]", "[[:foo:]]", "[\\x{110000}]", "[\\1]", "[\\pL]", "a)"]
+        {
             assert!(compile(expression).is_err(), "{expression}");
         }
     }

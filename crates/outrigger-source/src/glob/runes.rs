@@ -11,11 +11,7 @@ pub(super) fn first(text: &[u8]) -> (char, usize) {
     let head = &text[..text.len().min(4)];
     match head.utf8_chunks().next() {
         None => (REPLACEMENT, 0),
-        Some(chunk) => chunk
-            .valid()
-            .chars()
-            .next()
-            .map_or((REPLACEMENT, 1), |char| (char, char.len_utf8())),
+        Some(chunk) => chunk.valid().chars().next().map_or((REPLACEMENT, 1), |char| (char, char.len_utf8())),
     }
 }
 

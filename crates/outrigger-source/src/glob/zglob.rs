@@ -52,11 +52,7 @@ impl Query {
         let (mut mask, mut root): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
         for (at, component) in pattern.split(|byte| *byte == b'/').enumerate() {
             if root.is_none() && component.iter().any(|byte| matches!(byte, b'*' | b'{')) {
-                root = Some(if mask.is_empty() {
-                    b".".to_vec()
-                } else {
-                    mask.clone()
-                });
+                root = Some(if mask.is_empty() { b".".to_vec() } else { mask.clone() });
             }
             let replaced = variable(component).map(|name| value(env(name)));
             mask = join(&[&mask, replaced.as_deref().unwrap_or(component)]);
@@ -71,16 +67,9 @@ impl Query {
         let expression = go_regex::compile(&format!("^{}$", masks.file))?;
         let static_dir = match masks.dir.rfind('/') {
             None => b"./".to_vec(),
-            Some(at) => join(&[&clean(&masks.dir.as_bytes()[..=at])])
-                .into_iter()
-                .chain([b'/'])
-                .collect(),
+            Some(at) => join(&[&clean(&masks.dir.as_bytes()[..=at])]).into_iter().chain([b'/']).collect(),
         };
-        Ok(Some(Self {
-            root: clean(&root),
-            static_dir,
-            expression,
-        }))
+        Ok(Some(Self { root: clean(&root), static_dir, expression }))
     }
 
     fn walk(&self, index: &Index, root: u32) -> bool {
@@ -107,10 +96,7 @@ impl Query {
     }
 
     fn may_hold_matches(&self, dir: &[u8]) -> bool {
-        let on_the_way = self
-            .static_dir
-            .strip_prefix(dir)
-            .is_some_and(|rest| rest.first() == Some(&b'/'));
+        let on_the_way = self.static_dir.strip_prefix(dir).is_some_and(|rest| rest.first() == Some(&b'/'));
         dir.len() >= self.static_dir.len() || on_the_way
     }
 }
@@ -118,24 +104,15 @@ impl Query {
 /// The name in a component `$NAME`; for `$(NAME)` the parentheses count as part of it.
 fn variable(component: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(component.strip_prefix(b"$")?).ok()?;
-    let bare = name
-        .strip_prefix('(')
-        .and_then(|name| name.strip_suffix(')'))
-        .unwrap_or(name);
+    let bare = name.strip_prefix('(').and_then(|name| name.strip_suffix(')')).unwrap_or(name);
     let starts_well = bare.starts_with(|first: char| first.is_ascii_alphabetic());
-    let goes_on_well = bare
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let goes_on_well = bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     (bare.len() >= 2 && starts_well && goes_on_well).then_some(name)
 }
 
 fn value(value: Option<String>) -> Vec<u8> {
     let value = value.unwrap_or_default();
-    value
-        .trim_matches(['(', ')'])
-        .trim_matches('"')
-        .as_bytes()
-        .to_vec()
+    value.trim_matches(['(', ')']).trim_matches('"').as_bytes().to_vec()
 }
 
 /// What a pattern turns into: a regular expression in Go's syntax, and the text before anything variable.
@@ -147,11 +124,7 @@ struct Masks {
 
 impl Masks {
     fn of(chars: &[char]) -> Self {
-        let mut masks = Self {
-            file: String::new(),
-            dir: String::new(),
-            dir_is_open: true,
-        };
+        let mut masks = Self { file: String::new(), dir: String::new(), dir_is_open: true };
         let mut at = 0;
         while at < chars.len() {
             at = masks.take(chars, at) + 1;
@@ -167,8 +140,7 @@ impl Masks {
         let left = chars.len() - at;
         match chars[at] {
             '\\' if left > 2 => {
-                self.file
-                    .push_str(&format!("[\\x{:02X}]", u32::from(chars[at + 1])));
+                self.file.push_str(&format!("[\\x{:02X}]", u32::from(chars[at + 1])));
                 self.static_char(chars[at + 1]);
                 at + 1
             }

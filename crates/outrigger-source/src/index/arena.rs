@@ -45,12 +45,7 @@ impl Arena {
             name_len: 0,
             kind: Kind::Dir,
         };
-        Self {
-            nodes: vec![root],
-            names: Vec::new(),
-            table: vec![ROOT; 64],
-            hasher: RandomState::new(),
-        }
+        Self { nodes: vec![root], names: Vec::new(), table: vec![ROOT; 64], hasher: RandomState::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,21 +102,9 @@ impl Arena {
         let target_len = u16::try_from(target.len()).map_err(|_| Errno::NAMETOOLONG)?;
         let id = NodeId::try_from(self.nodes.len()).map_err(|_| Errno::NOMEM)?;
         let name_start = self.keep(name)?;
-        let extra = if kind == Kind::Link {
-            self.keep(target)?
-        } else {
-            ROOT
-        };
+        let extra = if kind == Kind::Link { self.keep(target)? } else { ROOT };
         let sibling = std::mem::replace(&mut self.nodes[dir as usize].extra, id);
-        self.nodes.push(Node {
-            parent: dir,
-            sibling,
-            name_start,
-            extra,
-            target_len,
-            name_len,
-            kind,
-        });
+        self.nodes.push(Node { parent: dir, sibling, name_start, extra, target_len, name_len, kind });
         if self.nodes.len() * 4 > self.table.len() * 3 {
             self.grow();
         } else {

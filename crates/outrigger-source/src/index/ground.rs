@@ -14,10 +14,7 @@ pub(crate) struct IndexGround {
 
 impl IndexGround {
     pub(super) fn new() -> Self {
-        Self {
-            arena: Arena::new(),
-            levels: Vec::new(),
-        }
+        Self { arena: Arena::new(), levels: Vec::new() }
     }
 
     pub(super) fn arena(&self) -> &Arena {
@@ -29,11 +26,7 @@ impl IndexGround {
     }
 
     fn find(&self, name: &[u8]) -> Result<NodeId, Errno> {
-        if name == b"." {
-            Ok(self.here())
-        } else {
-            self.arena.find(self.here(), name)
-        }
+        if name == b"." { Ok(self.here()) } else { self.arena.find(self.here(), name) }
     }
 
     fn add(&mut self, name: &[u8], kind: Kind, target: &[u8]) -> Result<(), Errno> {
@@ -51,9 +44,7 @@ impl Ground for IndexGround {
             return self.levels.is_empty();
         }
         let mut parts = dir.split(|byte| *byte == b'/');
-        self.levels
-            .iter()
-            .all(|level| parts.next() == Some(self.arena.name(*level)))
+        self.levels.iter().all(|level| parts.next() == Some(self.arena.name(*level)))
             && parts.next().is_none()
     }
 

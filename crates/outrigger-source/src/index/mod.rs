@@ -31,9 +31,7 @@ pub struct TreeIndex {
 
 impl TreeIndex {
     pub(crate) fn new() -> Self {
-        Self {
-            ground: IndexGround::new(),
-        }
+        Self { ground: IndexGround::new() }
     }
 
     pub(crate) fn ground(&mut self) -> &mut IndexGround {

@@ -14,11 +14,7 @@ const SCOPED_LINKS: usize = 255;
 impl TreeIndex {
     /// The node a clean path relative to the root leads to, resolved as the kernel would.
     pub(crate) fn resolve(&self, path: &[u8], follow_last: bool) -> Result<NodeId, Errno> {
-        let mut todo: Vec<Vec<u8>> = path
-            .split(|byte| *byte == b'/')
-            .rev()
-            .map(<[u8]>::to_vec)
-            .collect();
+        let mut todo: Vec<Vec<u8>> = path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect();
         let (mut at, mut links) = (ROOT, 0);
         while let Some(part) = todo.pop() {
             if self.arena().kind(at) != Kind::Dir {
@@ -42,13 +38,7 @@ impl TreeIndex {
             if links > KERNEL_LINKS {
                 return Err(Errno::LOOP);
             }
-            todo.extend(
-                self.arena()
-                    .target(node)
-                    .split(|byte| *byte == b'/')
-                    .rev()
-                    .map(<[u8]>::to_vec),
-            );
+            todo.extend(self.arena().target(node).split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec));
         }
         Ok(at)
     }
@@ -88,11 +78,7 @@ pub(crate) fn scoped_path(
         return Err(Errno::NAMETOOLONG);
     }
     let mut done: Vec<u8> = Vec::new();
-    let mut todo: Vec<Vec<u8>> = path
-        .split(|byte| *byte == b'/')
-        .rev()
-        .map(<[u8]>::to_vec)
-        .collect();
+    let mut todo: Vec<Vec<u8>> = path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect();
     let mut links = 0;
     while let Some(part) = todo.pop() {
         let next = clean(&join(&[b"/", &done, &part]));

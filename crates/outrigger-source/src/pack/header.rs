@@ -20,13 +20,7 @@ pub(super) struct HeaderWriter<'a> {
 impl<'a> HeaderWriter<'a> {
     pub(super) fn new(path: &'a [u8], metadata: &Metadata) -> Self {
         let (mode, uid, gid, mtime) = owner_and_time(metadata);
-        Self {
-            path,
-            mode,
-            uid,
-            gid,
-            mtime,
-        }
+        Self { path, mode, uid, gid, mtime }
     }
 
     pub(super) fn write_dir(&mut self, output: &mut impl Write) -> io::Result<()> {
@@ -82,9 +76,7 @@ fn fit(path: &[u8]) -> Option<(&[u8], &[u8])> {
     if path.len() <= NAME {
         return Some((b"", path));
     }
-    let slash = path[..path.len().min(PREFIX + 1)]
-        .iter()
-        .rposition(|byte| *byte == b'/')?;
+    let slash = path[..path.len().min(PREFIX + 1)].iter().rposition(|byte| *byte == b'/')?;
     let (prefix, name) = (&path[..slash], &path[slash + 1..]);
     (!prefix.is_empty() && !name.is_empty() && name.len() <= NAME).then_some((prefix, name))
 }
@@ -112,15 +104,7 @@ impl Block {
         block[257..265].copy_from_slice(b"ustar\x0000");
         block[345..345 + prefix.len()].copy_from_slice(prefix);
         let mut block = Self(block);
-        for (start, length) in [
-            (100, 8),
-            (108, 8),
-            (116, 8),
-            (124, 12),
-            (136, 12),
-            (329, 8),
-            (337, 8),
-        ] {
+        for (start, length) in [(100, 8), (108, 8), (116, 8), (124, 12), (136, 12), (329, 8), (337, 8)] {
             block.octal(start, length, 0);
         }
         block

@@ -40,10 +40,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            exclude: Vec::new(),
-            level: 1,
-        }
+        Self { exclude: Vec::new(), level: 1 }
     }
 }
 
@@ -60,11 +57,7 @@ pub struct Packed {
 
 /// Packs `dir` into `output`. A symbolic link given as `dir` is followed. Blocks.
 pub fn pack(dir: &Path, options: &Options, output: impl Write) -> io::Result<Packed> {
-    let metered = Metered {
-        output,
-        hasher: Sha256::new(),
-        bytes: 0,
-    };
+    let metered = Metered { output, hasher: Sha256::new(), bytes: 0 };
     let gzip = GzEncoder::new(metered, Compression::new(options.level.min(9)));
     let mut packer = Packer {
         options,
@@ -74,17 +67,10 @@ pub fn pack(dir: &Path, options: &Options, output: impl Write) -> io::Result<Pac
     };
     packer.entry(dir, b".", &fs::metadata(dir)?)?;
     packer.output.write_all(&[0; 1024])?;
-    let gzip = packer
-        .output
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
+    let gzip = packer.output.into_inner().map_err(io::IntoInnerError::into_error)?;
     let mut metered = gzip.finish()?;
     metered.output.flush()?;
-    Ok(Packed {
-        checksum: hex(&metered.hasher.finalize()),
-        bytes: metered.bytes,
-        files: packer.files,
-    })
+    Ok(Packed { checksum: hex(&metered.hasher.finalize()), bytes: metered.bytes, files: packer.files })
 }
 
 /// Packs `dir` into a temporary file without a name and returns it as a source. Blocks.
@@ -96,14 +82,7 @@ pub fn pack_to_source(
     limits: Limits,
 ) -> io::Result<Source> {
     let mut file = unnamed_file()?;
-    let packed = pack(
-        dir,
-        &Options {
-            exclude,
-            ..Options::default()
-        },
-        &mut file,
-    )?;
+    let packed = pack(dir, &Options { exclude, ..Options::default() }, &mut file)?;
     file.rewind()?;
     let metadata = Metadata {
         app_name: app_name(dir, app_rel_path),
@@ -156,20 +135,12 @@ fn chunks_of(file: File) -> impl futures_core::Stream<Item = Result<Bytes, Sourc
 fn app_name(dir: &Path, app_rel_path: &str) -> String {
     let path = dir.join(app_rel_path);
     let resolved = fs::canonicalize(&path).unwrap_or(path);
-    resolved
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn unnamed_file() -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("outrigger-{}", uuid::Uuid::new_v4()));
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
+    let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)
 }
@@ -184,11 +155,7 @@ struct Packer<'a, W: Write> {
 impl<W: Write> Packer<'_, W> {
     fn entry(&mut self, path: &Path, relative: &[u8], metadata: &FileMetadata) -> io::Result<()> {
         // The repo-server lists a directory before it asks whether to skip it.
-        let children = if metadata.is_dir() {
-            Some(sorted(path)?)
-        } else {
-            None
-        };
+        let children = if metadata.is_dir() { Some(sorted(path)?) } else { None };
         if self.is_excluded(relative)? {
             return Ok(());
         }
@@ -217,10 +184,7 @@ impl<W: Write> Packer<'_, W> {
     fn is_excluded(&self, relative: &[u8]) -> io::Result<bool> {
         for pattern in &self.options.exclude {
             let matches = go_match(pattern, relative).map_err(|error| {
-                io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    format!("exclusion pattern {pattern:?}: {error}"),
-                )
+                io::Error::new(io::ErrorKind::InvalidInput, format!("exclusion pattern {pattern:?}: {error}"))
             })?;
             if matches {
                 return Ok(true);
@@ -244,8 +208,7 @@ impl<W: Write> Packer<'_, W> {
             self.output.write_all(&self.buffer[..count])?;
             left -= count as u64;
         }
-        self.output
-            .write_all(&[0; 512][..(size.wrapping_neg() % 512) as usize])
+        self.output.write_all(&[0; 512][..(size.wrapping_neg() % 512) as usize])
     }
 }
 
@@ -254,11 +217,8 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
 }
 
 fn sorted(dir: &Path) -> io::Result<Vec<std::ffi::OsString>> {
-    let names = fs::read_dir(dir).and_then(|entries| {
-        entries
-            .map(|entry| Ok(entry?.file_name()))
-            .collect::<io::Result<Vec<_>>>()
-    });
+    let names = fs::read_dir(dir)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>());
     let mut names = names.map_err(|error| at(dir, &error))?;
     names.sort_unstable();
     Ok(names)

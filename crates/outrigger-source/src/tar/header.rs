@@ -57,11 +57,7 @@ impl Header {
     /// The original tar had no type for directories: a slash at the end of the name said it.
     pub(super) fn settle_old_type(&mut self) {
         if self.typeflag == 0 {
-            self.typeflag = if self.name.last() == Some(&b'/') {
-                b'5'
-            } else {
-                b'0'
-            };
+            self.typeflag = if self.name.last() == Some(&b'/') { b'5' } else { b'0' };
         }
     }
 
@@ -73,13 +69,7 @@ impl Header {
             _ => EntryKind::Other,
         };
         // Modes are 32 bits wide where they are used; wider numbers lose their upper half.
-        Entry {
-            kind,
-            name: self.name,
-            link: self.link,
-            mode: self.mode as u32,
-            size,
-        }
+        Entry { kind, name: self.name, link: self.link, mode: self.mode as u32, size }
     }
 }
 
@@ -111,16 +101,11 @@ fn octal(field: &[u8]) -> Result<i64, SourceError> {
     let Some(start) = field.iter().position(|byte| !is_filler(byte)) else {
         return Ok(0);
     };
-    let end = field
-        .iter()
-        .rposition(|byte| !is_filler(byte))
-        .map_or(start, |last| last + 1);
-    until_nul(&field[start..end])
-        .iter()
-        .try_fold(0i64, |value, digit| match digit {
-            b'0'..=b'7' => Ok(value << 3 | i64::from(digit - b'0')),
-            _ => Err(INVALID),
-        })
+    let end = field.iter().rposition(|byte| !is_filler(byte)).map_or(start, |last| last + 1);
+    until_nul(&field[start..end]).iter().try_fold(0i64, |value, digit| match digit {
+        b'0'..=b'7' => Ok(value << 3 | i64::from(digit - b'0')),
+        _ => Err(INVALID),
+    })
 }
 
 fn layout(block: &[u8; BLOCK]) -> Result<Layout, SourceError> {

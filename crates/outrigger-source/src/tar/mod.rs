@@ -57,12 +57,7 @@ pub(crate) struct Tar<'a> {
 
 impl<'a> Tar<'a> {
     pub(crate) fn new(input: &'a mut Gunzip) -> Self {
-        Self {
-            input,
-            content_left: 0,
-            padding: 0,
-            record: Vec::new(),
-        }
+        Self { input, content_left: 0, padding: 0, record: Vec::new() }
     }
 
     /// Moves to the next entry; `false` at the end of the archive. Content not read is skipped.
@@ -106,9 +101,7 @@ impl<'a> Tar<'a> {
                     if header.typeflag == b'S' {
                         sparse::check_old_gnu(&mut block, |next| self.read_exact(next))?;
                     } else if sparse {
-                        return Err(SourceError::Sparse {
-                            name: shown(&header.name),
-                        });
+                        return Err(SourceError::Sparse { name: shown(&header.name) });
                     }
                     *entry = header.into_entry(self.content_left);
                     return Ok(true);
@@ -126,9 +119,7 @@ impl<'a> Tar<'a> {
         if at_hand.is_empty() {
             return Err(TRUNCATED);
         }
-        let count = usize::try_from(self.content_left)
-            .unwrap_or(usize::MAX)
-            .min(at_hand.len());
+        let count = usize::try_from(self.content_left).unwrap_or(usize::MAX).min(at_hand.len());
         Ok(&at_hand[..count])
     }
 

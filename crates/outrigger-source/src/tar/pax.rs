@@ -80,11 +80,8 @@ impl Pax {
 
 impl Sparse {
     fn pair(&mut self, key: &[u8], value: &[u8]) -> Result<(), SourceError> {
-        let expected: &[u8] = if self.pairs.is_multiple_of(2) {
-            b"GNU.sparse.offset"
-        } else {
-            b"GNU.sparse.numbytes"
-        };
+        let expected: &[u8] =
+            if self.pairs.is_multiple_of(2) { b"GNU.sparse.offset" } else { b"GNU.sparse.numbytes" };
         if key != expected || value.contains(&b',') {
             return Err(INVALID);
         }

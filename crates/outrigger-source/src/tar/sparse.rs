@@ -19,11 +19,7 @@ pub(super) fn check_old_gnu(
         return Err(INVALID);
     }
     let real_size = numeric(&block[483..495])?;
-    let mut map = Map {
-        end: 0,
-        real_size,
-        valid: real_size >= 0,
-    };
+    let mut map = Map { end: 0, real_size, valid: real_size >= 0 };
     let mut seen = FIRST.len();
     let mut extended = map.take(&block[FIRST])?;
     while extended {

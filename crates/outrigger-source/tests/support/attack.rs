@@ -27,20 +27,11 @@ pub(crate) fn case(name: &'static str, archive: Archive, answer: Answer) -> Case
 }
 
 pub(crate) fn raw(name: &'static str, tgz: Vec<u8>, answer: Answer) -> Case {
-    Case {
-        name,
-        tgz,
-        limits: Limits::default(),
-        modes: FileModes::Fixed,
-        answer,
-    }
+    Case { name, tgz, limits: Limits::default(), modes: FileModes::Fixed, answer }
 }
 
 pub(crate) fn preserving(case: Case) -> Case {
-    Case {
-        modes: FileModes::Preserve,
-        ..case
-    }
+    Case { modes: FileModes::Preserve, ..case }
 }
 
 pub(crate) fn limited(case: Case, change: impl FnOnce(&mut Limits)) -> Case {
@@ -69,27 +60,15 @@ impl Surroundings {
 
     pub(crate) fn assert_untouched(&self, case: &str) {
         let shape = shape_on_disk(self.outside.path());
-        let names: Vec<String> = shape
-            .keys()
-            .map(|path| String::from_utf8_lossy(path).into_owned())
-            .collect();
+        let names: Vec<String> =
+            shape.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         assert_eq!(
             names,
-            [
-                "base",
-                "base/_cmp_server",
-                "base/_cmp_server/secret",
-                "base/secret",
-                "secret"
-            ],
+            ["base", "base/_cmp_server", "base/_cmp_server/secret", "base/secret", "secret"],
             "{case}"
         );
         for canary in ["secret", "base/secret", "base/_cmp_server/secret"] {
-            assert_eq!(
-                std::fs::read_to_string(self.outside.path().join(canary)).unwrap(),
-                canary,
-                "{case}"
-            );
+            assert_eq!(std::fs::read_to_string(self.outside.path().join(canary)).unwrap(), canary, "{case}");
         }
     }
 }
@@ -100,43 +79,25 @@ pub(crate) async fn check(cases: Vec<Case>) {
         let name = case.name;
         let scanned = source(&case.tgz, case.limits).scan_for(case.modes).await;
         around.assert_untouched(name);
-        let unpacked = source(&case.tgz, case.limits)
-            .unpack(&around.work, case.modes)
-            .await;
+        let unpacked = source(&case.tgz, case.limits).unpack(&around.work, case.modes).await;
         match (case.answer, scanned, unpacked) {
             (Tree(expected), Ok(scanned), Ok(tree)) => {
                 let shape = shape_on_disk(tree.path());
                 let shown: Vec<(String, String)> = shape
                     .iter()
                     .map(|(path, kind)| {
-                        (
-                            String::from_utf8_lossy(path).into(),
-                            String::from_utf8_lossy(kind).into(),
-                        )
+                        (String::from_utf8_lossy(path).into(), String::from_utf8_lossy(kind).into())
                     })
                     .collect();
-                let shown: Vec<(&str, &str)> = shown
-                    .iter()
-                    .map(|(path, kind)| (path.as_str(), kind.as_str()))
-                    .collect();
+                let shown: Vec<(&str, &str)> =
+                    shown.iter().map(|(path, kind)| (path.as_str(), kind.as_str())).collect();
                 assert_eq!(shown, expected, "{name}");
-                assert_eq!(
-                    shape_of_index(&scanned.index),
-                    shape,
-                    "{name}: scan and unpack differ"
-                );
+                assert_eq!(shape_of_index(&scanned.index), shape, "{name}: scan and unpack differ");
                 tree.remove().unwrap();
             }
             (Refused(expected), Err(scan), Err(unpack)) => {
-                assert!(
-                    format!("{scan:?}").starts_with(expected),
-                    "{name}: scan says {scan:?}"
-                );
-                assert_eq!(
-                    format!("{scan:?}"),
-                    format!("{unpack:?}"),
-                    "{name}: scan and unpack differ"
-                );
+                assert!(format!("{scan:?}").starts_with(expected), "{name}: scan says {scan:?}");
+                assert_eq!(format!("{scan:?}"), format!("{unpack:?}"), "{name}: scan and unpack differ");
             }
             (_, scanned, unpacked) => panic!("{name}: scan {scanned:?}, unpack {unpacked:?}"),
         }

@@ -50,10 +50,7 @@ impl Head {
     pub(crate) fn block(&self) -> [u8; 512] {
         let mut block = [0; 512];
         put(&mut block[..100], &self.name);
-        put(
-            &mut block[100..108],
-            format!("{:07o}\0", self.mode & 0o777_7777).as_bytes(),
-        );
+        put(&mut block[100..108], format!("{:07o}\0", self.mode & 0o777_7777).as_bytes());
         put(&mut block[108..116], b"0000000\0");
         put(&mut block[116..124], b"0000000\0");
         if self.size < 1 << 33 {
@@ -112,64 +109,36 @@ impl Archive {
 
     pub(crate) fn file(self, name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let content = content.as_ref();
-        self.with(
-            &Head {
-                size: content.len() as u64,
-                ..Head::new(b'0', name)
-            },
-            content,
-        )
+        self.with(&Head { size: content.len() as u64, ..Head::new(b'0', name) }, content)
     }
 
     pub(crate) fn dir(self, name: impl AsRef<[u8]>) -> Self {
-        self.with(
-            &Head {
-                mode: 0o755,
-                ..Head::new(b'5', name)
-            },
-            b"",
-        )
+        self.with(&Head { mode: 0o755, ..Head::new(b'5', name) }, b"")
     }
 
     pub(crate) fn link(self, name: impl AsRef<[u8]>, target: impl AsRef<[u8]>) -> Self {
-        self.with(
-            &Head {
-                link: target.as_ref().to_vec(),
-                ..Head::new(b'2', name)
-            },
-            b"",
-        )
+        self.with(&Head { link: target.as_ref().to_vec(), ..Head::new(b'2', name) }, b"")
     }
 
     pub(crate) fn other(self, typeflag: u8, name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let content = content.as_ref();
         self.with(
-            &Head {
-                size: content.len() as u64,
-                link: b"a".to_vec(),
-                ..Head::new(typeflag, name)
-            },
+            &Head { size: content.len() as u64, link: b"a".to_vec(), ..Head::new(typeflag, name) },
             content,
         )
     }
 
     /// A PAX header with these records for the next entry.
     pub(crate) fn pax(self, records: &[(&str, &[u8])]) -> Self {
-        let text: Vec<u8> = records
-            .iter()
-            .flat_map(|(key, value)| pax_record(key, value))
-            .collect();
+        let text: Vec<u8> = records.iter().flat_map(|(key, value)| pax_record(key, value)).collect();
         self.other(b'x', "PaxHeaders.0/x", text)
     }
 
     /// A GNU record (`L` for the name, `K` for the link target) for the next entry.
     pub(crate) fn gnu(self, typeflag: u8, value: &[u8]) -> Self {
         let content = [value, b"\0"].concat();
-        let head = Head {
-            size: content.len() as u64,
-            magic: Magic::Gnu,
-            ..Head::new(typeflag, "././@LongLink")
-        };
+        let head =
+            Head { size: content.len() as u64, magic: Magic::Gnu, ..Head::new(typeflag, "././@LongLink") };
         self.with(&head, &content)
     }
 
@@ -186,9 +155,7 @@ impl Archive {
 /// `length key=value\n`, the length counting itself.
 pub(crate) fn pax_record(key: &str, value: &[u8]) -> Vec<u8> {
     let rest = key.len() + value.len() + 3;
-    let length = (rest..)
-        .find(|length| length.to_string().len() + rest == *length)
-        .unwrap();
+    let length = (rest..).find(|length| length.to_string().len() + rest == *length).unwrap();
     [format!("{length} {key}=").as_bytes(), value, b"\n"].concat()
 }
 
@@ -201,15 +168,8 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// A source that arrives in chunks of 1 KiB, like upstream's.
 pub(crate) fn source(tgz: &[u8], limits: Limits) -> Source {
     let whole = Source::from_bytes(Metadata::default(), Bytes::copy_from_slice(tgz), limits);
-    let chunks: Vec<_> = tgz
-        .chunks(1024)
-        .map(|chunk| Ok(Bytes::copy_from_slice(chunk)))
-        .collect();
-    Source::new(
-        whole.metadata().clone(),
-        futures_util::stream::iter(chunks),
-        limits,
-    )
+    let chunks: Vec<_> = tgz.chunks(1024).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+    Source::new(whole.metadata().clone(), futures_util::stream::iter(chunks), limits)
 }
 
 /// What a tree looks like: path to `d`, `l <target>`, or `f`.

@@ -74,14 +74,8 @@ impl Setup {
             .env("ARGOCD_CMP_WORKDIR", place.path().join("work"))
             .arg("--config-dir-path")
             .arg(place.path().join("config"))
-            .stderr(Stdio::from(
-                std::fs::File::create(place.path().join("log")).unwrap(),
-            ));
-        Self {
-            place,
-            command,
-            socket: "tested.sock",
-        }
+            .stderr(Stdio::from(std::fs::File::create(place.path().join("log")).unwrap()));
+        Self { place, command, socket: "tested.sock" }
     }
 
     pub fn arg(mut self, arg: &str) -> Self {
@@ -103,11 +97,7 @@ impl Setup {
     pub fn start_elsewhere(mut self) -> Server {
         let process = self.command.spawn().unwrap();
         let socket = self.place.path().join("plugins").join(self.socket);
-        Server {
-            place: self.place,
-            process,
-            socket,
-        }
+        Server { place: self.place, process, socket }
     }
 
     /// Starts it and waits until it listens.
@@ -122,10 +112,7 @@ impl Setup {
     /// Runs it to its end; for servers that do not start.
     pub fn run(mut self) -> (std::process::ExitStatus, String) {
         let status = self.command.status().unwrap();
-        (
-            status,
-            std::fs::read_to_string(self.place.path().join("log")).unwrap(),
-        )
+        (status, std::fs::read_to_string(self.place.path().join("log")).unwrap())
     }
 }
 
@@ -158,10 +145,8 @@ impl Server {
     /// The address after `text` in the log, such as that of a port 0.
     pub fn address(&self, text: &str) -> String {
         let log = self.log();
-        let line = log
-            .lines()
-            .find(|line| line.contains(text))
-            .unwrap_or_else(|| panic!("no {text:?} in {log}"));
+        let line =
+            log.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text:?} in {log}"));
         let rest = &line[line.find(text).unwrap() + text.len()..];
         rest.split(['"', ' ']).next().unwrap().to_owned()
     }
@@ -177,10 +162,7 @@ impl Server {
     /// The trees that lie in the work directory.
     pub fn trees(&self) -> Vec<PathBuf> {
         let dir = self.place.path().join("work/_cmp_server");
-        std::fs::read_dir(dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect()
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
     /// The children of the server, zombies included.
@@ -222,16 +204,9 @@ pub async fn client(socket: &Path) -> PluginClient {
     let socket = socket.to_owned();
     let connector = tower::service_fn(move |_: Uri| {
         let socket = socket.clone();
-        async move {
-            tokio::net::UnixStream::connect(socket)
-                .await
-                .map(hyper_util::rt::TokioIo::new)
-        }
+        async move { tokio::net::UnixStream::connect(socket).await.map(hyper_util::rt::TokioIo::new) }
     });
-    let channel = Endpoint::from_static("http://localhost")
-        .connect_with_connector(connector)
-        .await
-        .unwrap();
+    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await.unwrap();
     ConfigManagementPluginServiceClient::new(channel).max_decoding_message_size(100 << 20)
 }
 
@@ -256,10 +231,7 @@ pub fn tree(files: &[(&str, &str)]) -> TempDir {
 
 /// A stream of messages: the metadata and the packed tree.
 pub async fn messages(dir: &Path, app_path: &str, env: &[(&str, &str)]) -> Vec<AppStreamRequest> {
-    let env = env
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
+    let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let bundle = Bundle::pack(dir, app_path, env).unwrap();
     let chunks: Vec<Bytes> = bundle.chunks().unwrap().map(Result::unwrap).collect().await;
     parts(app_path, &chunks.concat(), bundle.metadata.env, 1024)
@@ -272,33 +244,21 @@ pub fn parts(
     env: Vec<(String, String)>,
     chunk: usize,
 ) -> Vec<AppStreamRequest> {
-    let checksum: String = Sha256::digest(archive)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let checksum: String = Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect();
     let metadata = ManifestRequestMetadata {
         app_name: "app".to_owned(),
         app_rel_path: app_path.to_owned(),
         checksum,
         size: archive.len() as i64,
-        env: env
-            .into_iter()
-            .map(|(name, value)| EnvEntry { name, value })
-            .collect(),
+        env: env.into_iter().map(|(name, value)| EnvEntry { name, value }).collect(),
     };
-    let first = AppStreamRequest {
-        request: Some(Part::Metadata(metadata)),
-    };
-    let chunks = archive
-        .chunks(chunk)
-        .map(|chunk| file(Bytes::copy_from_slice(chunk)));
+    let first = AppStreamRequest { request: Some(Part::Metadata(metadata)) };
+    let chunks = archive.chunks(chunk).map(|chunk| file(Bytes::copy_from_slice(chunk)));
     std::iter::once(first).chain(chunks).collect()
 }
 
 pub fn file(chunk: Bytes) -> AppStreamRequest {
-    AppStreamRequest {
-        request: Some(Part::File(File { chunk })),
-    }
+    AppStreamRequest { request: Some(Part::File(File { chunk })) }
 }
 
 /// A request of these messages with a deadline.
@@ -321,9 +281,5 @@ pub async fn render(
     env: &[(&str, &str)],
 ) -> Result<Vec<String>, tonic::Status> {
     let messages = messages(dir, app_path, env).await;
-    Ok(client
-        .generate_manifest(request(messages, MINUTE))
-        .await?
-        .into_inner()
-        .manifests)
+    Ok(client.generate_manifest(request(messages, MINUTE)).await?.into_inner().manifests)
 }

@@ -4,9 +4,7 @@ use super::{File, Finding, Place, child, items};
 use crate::config::Command;
 use crate::yaml::{Content, Node, Scalar};
 
-const SHELLS: &[&str] = &[
-    "sh", "bash", "ash", "dash", "zsh", "ksh", "mksh", "fish", "busybox", "pwsh",
-];
+const SHELLS: &[&str] = &["sh", "bash", "ash", "dash", "zsh", "ksh", "mksh", "fish", "busybox", "pwsh"];
 /// Programs whose own language uses `$NAME`, or which expand it themselves.
 const READ_DOLLARS: &[&str] = &[
     "awk", "envsubst", "gawk", "gojq", "jq", "make", "mawk", "nix", "node", "perl", "php", "python",
@@ -57,9 +55,7 @@ fn command_at(path: &str, node: Node<'_>, command: &Command, findings: &mut Vec<
         return;
     }
     let reads_dollars = READ_DOLLARS.contains(&base_name(program));
-    let nodes = items(child(node, "command"))
-        .into_iter()
-        .chain(items(child(node, "args")));
+    let nodes = items(child(node, "command")).into_iter().chain(items(child(node, "args")));
     for word in nodes {
         let Content::Scalar(Scalar::Text(text)) = word.content() else {
             continue;
@@ -82,10 +78,8 @@ fn base_name(word: &str) -> &str {
 fn has_shell_expansion(text: &str) -> bool {
     text.split('$').skip(1).any(|behind| {
         let name = behind.trim_start_matches('{');
-        let length = name
-            .chars()
-            .take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
-            .count();
+        let length =
+            name.chars().take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_').count();
         let is_name = length > 1 && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         behind.starts_with('(') || (is_name && !name[length..].starts_with(|c: char| c.is_ascii_lowercase()))
     })

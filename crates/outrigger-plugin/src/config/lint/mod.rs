@@ -40,54 +40,18 @@ pub struct Finding {
     pub hint: String,
 }
 
-/// Says whether a pattern is well-formed, and if not, why.
-pub type PatternCheck<'a> = &'a dyn Fn(&str) -> Result<(), String>;
-
-/// Knowledge about patterns, which belongs to whoever matches them.
-#[derive(Clone, Copy)]
-pub struct PatternChecks<'a> {
-    /// For `discover.fileName`.
-    pub file_name: PatternCheck<'a>,
-    /// For `discover.find.glob`.
-    pub glob: PatternCheck<'a>,
-}
-
-impl Default for PatternChecks<'_> {
-    /// Takes every pattern for well-formed.
-    fn default() -> Self {
-        Self {
-            file_name: &|_| Ok(()),
-            glob: &|_| Ok(()),
-        }
-    }
-}
-
-/// Looks a file over, with knowledge about `discover.fileName` only. The findings come in the order of the file.
-pub fn lint(bytes: &[u8], check_file_name: PatternCheck<'_>) -> Vec<Finding> {
-    lint_with(
-        bytes,
-        PatternChecks {
-            file_name: check_file_name,
-            ..PatternChecks::default()
-        },
-    )
-}
-
 /// Looks a file over. The findings come in the order of the file.
-pub fn lint_with(bytes: &[u8], patterns: PatternChecks<'_>) -> Vec<Finding> {
+pub fn lint(bytes: &[u8]) -> Vec<Finding> {
     let (config, problems) = read(bytes);
     let mut findings: Vec<Finding> = problems.into_iter().map(Finding::from).collect();
     if let Ok(document) = Document::parse(bytes)
         && let Some(root) = document.root()
     {
-        let file = File {
-            config: &config,
-            root,
-        };
+        let file = File { config: &config, root };
         spelling::check(&file, &mut findings);
         naming::check(&file, &mut findings);
         commands::check(&file, &mut findings);
-        discovery::check(&file, patterns, &mut findings);
+        discovery::check(&file, &mut findings);
         parameters::check(&file, &mut findings);
     }
     findings.sort_by_key(|finding| (finding.line, finding.column, finding.severity));
@@ -96,21 +60,8 @@ pub fn lint_with(bytes: &[u8], patterns: PatternChecks<'_>) -> Vec<Finding> {
 
 impl From<Problem> for Finding {
     fn from(problem: Problem) -> Self {
-        let Problem {
-            line,
-            column,
-            code,
-            message,
-            hint,
-        } = problem;
-        Self {
-            severity: Severity::Error,
-            line,
-            column,
-            code,
-            message,
-            hint,
-        }
+        let Problem { line, column, code, message, hint } = problem;
+        Self { severity: Severity::Error, line, column, code, message, hint }
     }
 }
 
@@ -123,17 +74,11 @@ struct Place {
 
 impl Place {
     fn of(node: Node<'_>) -> Self {
-        Self {
-            line: node.line(),
-            column: node.column(),
-        }
+        Self { line: node.line(), column: node.column() }
     }
 
     fn of_key(key: &Key<'_>) -> Self {
-        Self {
-            line: key.line,
-            column: key.column,
-        }
+        Self { line: key.line, column: key.column }
     }
 
     fn error(self, code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Finding {
@@ -145,14 +90,7 @@ impl Place {
     }
 
     fn finding(self, severity: Severity, code: &'static str, message: String, hint: String) -> Finding {
-        Finding {
-            severity,
-            line: self.line,
-            column: self.column,
-            code,
-            message,
-            hint,
-        }
+        Finding { severity, line: self.line, column: self.column, code, message, hint }
     }
 }
 
@@ -170,9 +108,7 @@ impl<'d> File<'d> {
 
     /// Where a field is, or the nearest thing that holds it.
     fn place(&self, path: &[&str]) -> Place {
-        let nearest = (0..=path.len())
-            .rev()
-            .find_map(|length| self.get(&path[..length]));
+        let nearest = (0..=path.len()).rev().find_map(|length| self.get(&path[..length]));
         Place::of(nearest.unwrap_or(self.root))
     }
 }
@@ -182,9 +118,7 @@ fn child<'d>(node: Node<'d>, key: &str) -> Option<Node<'d>> {
     let Content::Mapping(entries) = node.content() else {
         return None;
     };
-    let mut meant = entries
-        .into_iter()
-        .filter(|entry| keys::same_field(key, &entry.key.text));
+    let mut meant = entries.into_iter().filter(|entry| keys::same_field(key, &entry.key.text));
     meant.next_back().map(|entry| entry.value)
 }
 

@@ -37,10 +37,8 @@ pub(super) fn check(file: &File<'_>, findings: &mut Vec<Finding>) {
 
 fn socket_name(file: &File<'_>, findings: &mut Vec<Finding>) {
     let (name, version) = (&file.config.name, &file.config.spec.version);
-    let unusual = |text: &str| {
-        text.chars()
-            .find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'))
-    };
+    let unusual =
+        |text: &str| text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
     for (text, path) in [(name, ["metadata", "name"]), (version, ["spec", "version"])] {
         let Some(character) = unusual(text) else { continue };
         let place = file.place(&path);

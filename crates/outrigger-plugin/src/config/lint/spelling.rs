@@ -16,33 +16,15 @@ enum Below {
     ListOf(&'static Part),
 }
 
-const COMMAND: Part = Part {
-    path: "",
-    fields: keys::COMMAND,
-    below: &[],
-};
-const ANNOUNCEMENT: Part = Part {
-    path: "spec.parameters.static[]",
-    fields: keys::ANNOUNCEMENT,
-    below: &[],
-};
-const FIND: Part = Part {
-    path: "spec.discover.find",
-    fields: keys::FIND,
-    below: &[],
-};
-const DISCOVER: Part = Part {
-    path: "spec.discover",
-    fields: keys::DISCOVER,
-    below: &[("find", Below::Mapping(&FIND))],
-};
+const COMMAND: Part = Part { path: "", fields: keys::COMMAND, below: &[] };
+const ANNOUNCEMENT: Part = Part { path: "spec.parameters.static[]", fields: keys::ANNOUNCEMENT, below: &[] };
+const FIND: Part = Part { path: "spec.discover.find", fields: keys::FIND, below: &[] };
+const DISCOVER: Part =
+    Part { path: "spec.discover", fields: keys::DISCOVER, below: &[("find", Below::Mapping(&FIND))] };
 const PARAMETERS: Part = Part {
     path: "spec.parameters",
     fields: keys::PARAMETERS,
-    below: &[
-        ("static", Below::ListOf(&ANNOUNCEMENT)),
-        ("dynamic", Below::Mapping(&COMMAND)),
-    ],
+    below: &[("static", Below::ListOf(&ANNOUNCEMENT)), ("dynamic", Below::Mapping(&COMMAND))],
 };
 const SPEC: Part = Part {
     path: "spec",
@@ -54,32 +36,17 @@ const SPEC: Part = Part {
         ("parameters", Below::Mapping(&PARAMETERS)),
     ],
 };
-const METADATA: Part = Part {
-    path: "metadata",
-    fields: keys::METADATA,
-    below: &[],
-};
+const METADATA: Part = Part { path: "metadata", fields: keys::METADATA, below: &[] };
 const ROOT: Part = Part {
     path: "",
     fields: keys::ROOT,
-    below: &[
-        ("metadata", Below::Mapping(&METADATA)),
-        ("spec", Below::Mapping(&SPEC)),
-    ],
+    below: &[("metadata", Below::Mapping(&METADATA)), ("spec", Below::Mapping(&SPEC))],
 };
 
 /// Keys that older files carry, with what to say about them.
 const LEGACY: &[(&str, &str, &str)] = &[
-    (
-        "spec",
-        "lockRepo",
-        "it has had no effect since plugins became sidecars; remove it",
-    ),
-    (
-        "spec",
-        "allowConcurrency",
-        "it has had no effect since plugins became sidecars; remove it",
-    ),
+    ("spec", "lockRepo", "it has had no effect since plugins became sidecars; remove it"),
+    ("spec", "allowConcurrency", "it has had no effect since plugins became sidecars; remove it"),
     ("spec", "name", "the name belongs into metadata.name"),
     ("spec", "discovery", "the key is called discover"),
 ];
@@ -145,9 +112,7 @@ fn part(part: &Part, node: Node<'_>, findings: &mut Vec<Finding>) {
 fn unknown(part: &Part, key: &Key<'_>) -> Finding {
     let place = Place::of_key(key);
     let text = key.text.as_ref();
-    let legacy = LEGACY
-        .iter()
-        .find(|(path, name, _)| *path == part.path && name.eq_ignore_ascii_case(text));
+    let legacy = LEGACY.iter().find(|(path, name, _)| *path == part.path && name.eq_ignore_ascii_case(text));
     if let Some((_, name, hint)) = legacy {
         return place.warning("legacy-key", format!("{name} is ignored"), *hint);
     }
@@ -158,9 +123,5 @@ fn unknown(part: &Part, key: &Key<'_>) -> Finding {
         }
         None => format!("known keys: {}", part.fields.join(", ")),
     };
-    place.warning(
-        "unknown-key",
-        format!("the key {text:?} is unknown and ignored"),
-        hint,
-    )
+    place.warning("unknown-key", format!("the key {text:?} is unknown and ignored"), hint)
 }

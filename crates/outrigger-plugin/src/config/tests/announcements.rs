@@ -5,10 +5,7 @@ use crate::config::parse_announcements;
 fn check(cases: &[(&str, Option<&str>)]) {
     for (input, expected) in cases {
         let actual = parse_announcements(input.as_bytes());
-        let written = actual
-            .as_ref()
-            .ok()
-            .map(|list| serde_json::to_string(list).unwrap());
+        let written = actual.as_ref().ok().map(|list| serde_json::to_string(list).unwrap());
         assert_eq!(written.as_deref(), *expected, "{input:?} gave {actual:?}");
     }
 }
@@ -23,26 +20,14 @@ fn announcements_are_read_as_go_reads_json() {
         (r#"[{"NAME":"x"}]"#, Some(r#"[{"name":"x"}]"#)),
         (r#"[{"name":"a","NAME":"b"}]"#, Some(r#"[{"name":"b"}]"#)),
         (r#"[{"Name":"b","name":null}]"#, Some(r#"[{"name":"b"}]"#)),
-        (
-            r#"[{"array":["a","b"],"Array":[null]}]"#,
-            Some(r#"[{"array":["a"]}]"#),
-        ),
-        (
-            r#"[{"map":{"a":"1"},"Map":{"b":"2"}}]"#,
-            Some(r#"[{"map":{"a":"1","b":"2"}}]"#),
-        ),
-        (
-            r#"[{"array":["x",null],"map":{"k":null}}]"#,
-            Some(r#"[{"array":["x",""],"map":{"k":""}}]"#),
-        ),
+        (r#"[{"array":["a","b"],"Array":[null]}]"#, Some(r#"[{"array":["a"]}]"#)),
+        (r#"[{"map":{"a":"1"},"Map":{"b":"2"}}]"#, Some(r#"[{"map":{"a":"1","b":"2"}}]"#)),
+        (r#"[{"array":["x",null],"map":{"k":null}}]"#, Some(r#"[{"array":["x",""],"map":{"k":""}}]"#)),
         (
             r#"[{"itemType":"number","collectionType":"map","required":true}]"#,
             Some(r#"[{"required":true,"itemType":"number","collectionType":"map"}]"#),
         ),
-        (
-            r#"[{"name":"\ud83d\ude00\ud800\u00e9"}]"#,
-            Some("[{\"name\":\"😀\u{fffd}é\"}]"),
-        ),
+        (r#"[{"name":"\ud83d\ude00\ud800\u00e9"}]"#, Some("[{\"name\":\"😀\u{fffd}é\"}]")),
         (r#"[{"name":1}]"#, None),
         (r#"[{"required":"true"}]"#, None),
         (r#"[{"array":"x"}]"#, None),
@@ -61,10 +46,7 @@ fn announcements_are_read_as_go_reads_json() {
 
 #[test]
 fn null_entries_are_dropped() {
-    check(&[
-        ("[null]", Some("[]")),
-        (r#"[null,{"name":"a"},null]"#, Some(r#"[{"name":"a"}]"#)),
-    ]);
+    check(&[("[null]", Some("[]")), (r#"[null,{"name":"a"},null]"#, Some(r#"[{"name":"a"}]"#))]);
 }
 
 #[test]
@@ -82,13 +64,7 @@ fn errors_say_where_and_why() {
         error("[\n  {\"name\": 5}\n]"),
         "line 2, column 12: the list of parameters[0].name must be text, not a number (hint: put the value in quotes)"
     );
-    assert_eq!(
-        error("[{\"name\": \"a\"}"),
-        "line 1, column 15: unexpected end of JSON"
-    );
+    assert_eq!(error("[{\"name\": \"a\"}"), "line 1, column 15: unexpected end of JSON");
     assert_eq!(error("name: a"), "line 1, column 2: expected a JSON value");
-    assert_eq!(
-        error("{}"),
-        "line 1, column 1: the list of parameters must be a list, not a mapping"
-    );
+    assert_eq!(error("{}"), "line 1, column 1: the list of parameters must be a list, not a mapping");
 }

@@ -13,10 +13,7 @@ fn error(text: &str) -> String {
 
 fn command(command: &[&str], args: &[&str]) -> Command {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    Command {
-        command: owned(command),
-        args: owned(args),
-    }
+    Command { command: owned(command), args: owned(args) }
 }
 
 #[test]
@@ -25,10 +22,7 @@ fn the_documented_file_is_read_completely() {
     assert_eq!(config.api_version, "argoproj.io/v1alpha1");
     assert_eq!(config.name, "my-plugin");
     assert_eq!(config.spec.version, "v1.0");
-    assert_eq!(
-        config.spec.init,
-        command(&["sh"], &["-c", "echo \"Initializing...\""])
-    );
+    assert_eq!(config.spec.init, command(&["sh"], &["-c", "echo \"Initializing...\""]));
     assert_eq!(
         config.spec.generate,
         command(&["sh", "-c"], &["helm template \"$ARGOCD_APP_NAME\" . | cat\n"])
@@ -91,16 +85,8 @@ fn keys_are_matched_without_regard_to_case() {
 
 #[test]
 fn of_several_spellings_the_last_in_byte_order_wins_and_structures_are_combined() {
-    assert_eq!(
-        parse(&with_spec("  version: a\n  VERSION: b\n  Version: c"))
-            .spec
-            .version,
-        "a"
-    );
-    assert_eq!(
-        parse(&with_spec("  version: null\n  Version: c")).spec.version,
-        "c"
-    );
+    assert_eq!(parse(&with_spec("  version: a\n  VERSION: b\n  Version: c")).spec.version, "a");
+    assert_eq!(parse(&with_spec("  version: null\n  Version: c")).spec.version, "c");
     let both = "kind: ConfigManagementPlugin\nmetadata: {name: p}\n\
                 Spec: {version: a, generate: {command: [x]}}\nspec: {version: b}\n";
     assert_eq!(parse(both).spec.version, "b");
@@ -131,10 +117,7 @@ fn name_kind_and_generate_are_required() {
         let text = error(empty);
         assert_eq!(text.lines().count(), 3, "{text}");
     }
-    assert_eq!(
-        error("[]"),
-        "line 1, column 1: the file must be a mapping, not a list"
-    );
+    assert_eq!(error("[]"), "line 1, column 1: the file must be a mapping, not a list");
     assert_eq!(
         error("kind: Plugin\nmetadata: {name: p}\nspec:\n  generate: {command: [x]}\n"),
         "line 1, column 7: kind must be ConfigManagementPlugin"
@@ -163,8 +146,5 @@ fn every_problem_is_told_with_its_place() {
 
 #[test]
 fn broken_yaml_is_located() {
-    assert_eq!(
-        error("kind: x\nmetadata: a: b\n"),
-        "line 2, column 12: mapping values are not allowed here"
-    );
+    assert_eq!(error("kind: x\nmetadata: a: b\n"), "line 2, column 12: mapping values are not allowed here");
 }

@@ -11,9 +11,7 @@ use crate::yaml;
 fn violations(root: &Value, schema: &Value, value: &Value, path: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(reference) = schema["$ref"].as_str() {
-        let target = root
-            .pointer(reference.trim_start_matches('#'))
-            .expect("reference leads nowhere");
+        let target = root.pointer(reference.trim_start_matches('#')).expect("reference leads nowhere");
         found.extend(violations(root, target, value, path));
     }
     let type_fits = match schema["type"].as_str() {
@@ -25,9 +23,7 @@ fn violations(root: &Value, schema: &Value, value: &Value, path: &str) -> Vec<St
         None => true,
     };
     let constant_fits = schema.get("const").is_none_or(|constant| constant == value);
-    let choice_fits = schema["enum"]
-        .as_array()
-        .is_none_or(|choices| choices.contains(value));
+    let choice_fits = schema["enum"].as_array().is_none_or(|choices| choices.contains(value));
     if !(type_fits && constant_fits && choice_fits) {
         found.push(path.to_owned());
     }
@@ -40,23 +36,13 @@ fn violations(root: &Value, schema: &Value, value: &Value, path: &str) -> Vec<St
             (None, None) => {}
         }
     }
-    for required in schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if value.is_object() && value.get(required).is_none() {
             found.push(format!("{path}.{required}"));
         }
     }
     for item in value.as_array().into_iter().flatten() {
-        found.extend(violations(
-            root,
-            schema.get("items").unwrap_or(&json!({})),
-            item,
-            &format!("{path}[]"),
-        ));
+        found.extend(violations(root, schema.get("items").unwrap_or(&json!({})), item, &format!("{path}[]")));
     }
     found
 }
@@ -99,10 +85,7 @@ fn what_the_parser_refuses_the_schema_refuses() {
         "  parameters: {static: [{name: 1}]}",
         "  preserveFileMode: 'true'",
     ] {
-        assert!(
-            PluginConfig::parse(documented(lines).as_bytes()).is_err(),
-            "{lines}"
-        );
+        assert!(PluginConfig::parse(documented(lines).as_bytes()).is_err(), "{lines}");
         assert_ne!(check(&documented(lines)), Vec::<String>::new(), "{lines}");
     }
 }
@@ -111,10 +94,8 @@ fn what_the_parser_refuses_the_schema_refuses() {
 fn schema_and_parser_know_the_same_keys() {
     let schema = json_schema();
     let same = |pointer: &str, fields: &[&str]| {
-        let properties = schema
-            .pointer(pointer)
-            .and_then(|part| part["properties"].as_object())
-            .expect(pointer);
+        let properties =
+            schema.pointer(pointer).and_then(|part| part["properties"].as_object()).expect(pointer);
         let mut expected: Vec<&str> = fields.to_vec();
         let mut actual: Vec<&str> = properties.keys().map(String::as_str).collect();
         expected.sort_unstable();

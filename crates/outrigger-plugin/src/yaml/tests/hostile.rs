@@ -20,22 +20,13 @@ fn ten_thousand_levels_are_read_and_no_more() {
 #[test]
 fn depth_that_is_overwritten_does_not_count() {
     let deep = ["- ".repeat(6_000), "[".repeat(6_000), "]".repeat(6_000)].concat();
-    assert_eq!(
-        json(format!("a:\n  {deep}\na: 1\n").as_bytes()).as_deref(),
-        Some(r#"{"a":1}"#)
-    );
+    assert_eq!(json(format!("a:\n  {deep}\na: 1\n").as_bytes()).as_deref(), Some(r#"{"a":1}"#));
 }
 
 #[test]
 fn a_megabyte_of_brackets_is_refused_without_recursion() {
-    for piece in [
-        "[", "{a: ", "{a,b:\n", "- ", "? ", "[? ", "{<<: ", "&a [", "!!str [", "[{",
-    ] {
-        assert_eq!(
-            json(piece.repeat((1 << 20) / piece.len()).as_bytes()),
-            None,
-            "{piece:?}"
-        );
+    for piece in ["[", "{a: ", "{a,b:\n", "- ", "? ", "[? ", "{<<: ", "&a [", "!!str [", "[{"] {
+        assert_eq!(json(piece.repeat((1 << 20) / piece.len()).as_bytes()), None, "{piece:?}");
     }
 }
 
@@ -61,9 +52,7 @@ fn alias_bombs_are_refused() {
 #[test]
 fn the_share_of_aliases_is_bounded_where_the_reference_bounds_it() {
     let chain = |length: usize| {
-        let links = (1..length)
-            .map(|link| format!("- &a{link} [*a{}]\n", link - 1))
-            .collect::<String>();
+        let links = (1..length).map(|link| format!("- &a{link} [*a{}]\n", link - 1)).collect::<String>();
         format!("- &a0 [x]\n{links}")
     };
     assert!(json(chain(190).as_bytes()).is_some());
@@ -72,20 +61,12 @@ fn the_share_of_aliases_is_bounded_where_the_reference_bounds_it() {
 
 #[test]
 fn values_that_contain_themselves_are_refused() {
-    check(&[
-        (b"&a [*a]", None),
-        (b"a: &a {b: [*a]}", None),
-        (b"a: &a {<<: *a}", None),
-    ]);
+    check(&[(b"&a [*a]", None), (b"a: &a {b: [*a]}", None), (b"a: &a {<<: *a}", None)]);
 }
 
 #[test]
 fn long_texts_behind_aliases_cannot_fill_the_memory() {
-    let text = format!(
-        "a: &a {}\nb: [{}]\n",
-        "x".repeat(10_000),
-        vec!["*a"; 500].join(", ")
-    );
+    let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(10_000), vec!["*a"; 500].join(", "));
     assert!(to_json(text.as_bytes(), 10_000_000).is_ok());
     let error = to_json(text.as_bytes(), 1_000_000).unwrap_err();
     assert_eq!(error.reason, "the document grows too large through aliases");

@@ -19,9 +19,7 @@ fn every_node_and_key_knows_its_place() {
     assert_eq!((entries[0].0.as_str(), entries[0].1), ("list", (2, 1)));
     assert_eq!((entries[1].0.as_str(), entries[1].1), ("é", (1, 1)));
     assert_eq!((entries[1].2.line(), entries[1].2.column()), (1, 4));
-    let Content::Sequence(items) = entries[0].2.content() else {
-        panic!("expected a list")
-    };
+    let Content::Sequence(items) = entries[0].2.content() else { panic!("expected a list") };
     assert_eq!((items[0].line(), items[0].column()), (3, 5));
     let inner = mapping(items[1]);
     assert_eq!((inner[1].0.as_str(), inner[1].1), ("ü", (4, 12)));
@@ -54,39 +52,18 @@ fn an_empty_stream_has_no_root() {
 #[test]
 fn errors_say_where_and_why() {
     let cases: &[(&[u8], &str)] = &[
-        (
-            b"a: 1\nb: c: d\n",
-            "line 2, column 5: mapping values are not allowed here",
-        ),
+        (b"a: 1\nb: c: d\n", "line 2, column 5: mapping values are not allowed here"),
         (b"a: 1\nb\n", "line 2, column 1: expected a key followed by ':'"),
-        (
-            b"a:\n\t- b\n",
-            "line 2, column 1: found a character that cannot start any token",
-        ),
+        (b"a:\n\t- b\n", "line 2, column 1: found a character that cannot start any token"),
         (b"a: 'b\n", "line 1, column 4: this quoted string is never closed"),
         (b"a: [b\nc: d\n", "line 2, column 2: expected ',' or ']'"),
-        (
-            b"a: *b\n",
-            "line 1, column 4: this alias names no anchor of the document",
-        ),
-        (
-            b"a: 1\nb: \x01\n",
-            "line 2, column 4: control characters are not allowed",
-        ),
+        (b"a: *b\n", "line 1, column 4: this alias names no anchor of the document"),
+        (b"a: 1\nb: \x01\n", "line 2, column 4: control characters are not allowed"),
         (b"a: 1\nb: \xff\n", "line 2, column 4: invalid UTF-8"),
-        (
-            b"a: !!int x\n",
-            "line 1, column 4: the value does not fit its tag !!int",
-        ),
-        (
-            b"? [a]\n: b\n",
-            "line 1, column 3: a mapping or list cannot be a key",
-        ),
+        (b"a: !!int x\n", "line 1, column 4: the value does not fit its tag !!int"),
+        (b"? [a]\n: b\n", "line 1, column 3: a mapping or list cannot be a key"),
         (b"a: 1\n~: b\n", "line 2, column 1: null cannot be a key"),
-        (
-            b"a: .nan\n",
-            "line 1, column 4: infinity and NaN cannot be written as JSON",
-        ),
+        (b"a: .nan\n", "line 1, column 4: infinity and NaN cannot be written as JSON"),
     ];
     for (input, expected) in cases {
         assert_eq!(
