@@ -1,5 +1,5 @@
 //! Any pattern on any name and in any directory of a small tree: no panic, no endless search, and a file name
-//! pattern that the linter refuses is refused by the matcher too.
+//! pattern that the linter accepts is accepted by the matcher too.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -32,9 +32,10 @@ fuzz_target!(|input: (&str, &str, &str)| {
     let (pattern, name, app) = input;
     let _ = go_match(pattern, name);
     let _ = check_glob_pattern(pattern);
-    let found = index().match_file_name(".", pattern);
-    if check_file_name_pattern(pattern).is_err() {
-        assert!(found.is_err());
+    let well_formed = check_file_name_pattern(pattern).is_ok();
+    // What is joined and cleaned is another pattern; a single name is not.
+    if well_formed && !pattern.contains('/') {
+        assert!(index().match_file_name(".", pattern).is_ok());
     }
     let _ = index().match_file_name(app, pattern);
     let _ = index().match_glob(app, pattern, &|variable| (variable == "HOME").then(|| name.to_owned()));
