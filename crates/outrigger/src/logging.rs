@@ -180,7 +180,8 @@ mod tests {
         let kept = Arc::clone(&lines);
         let layer = LogLayer::new(&args, move |line| kept.lock().unwrap().push(line.to_owned()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
-        Arc::try_unwrap(lines).unwrap().into_inner().unwrap()
+        let lines = lines.lock().unwrap().clone();
+        lines
     }
 
     #[test]
