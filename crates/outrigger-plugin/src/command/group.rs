@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
@@ -18,6 +18,8 @@ use tokio::sync::Notify;
 
 /// The leaders that this process started and has not reaped yet.
 static LEADERS: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
+/// Shared by those who start a command, until it is known; taken alone by whoever looks for orphans.
+static STARTING: RwLock<()> = RwLock::new(());
 /// Told after a leader was reaped: it may have hidden an orphan from [`adopt_orphans`].
 static REAPED: Notify = Notify::const_new();
 
@@ -37,11 +39,10 @@ impl Group {
     pub(crate) fn spawn(command: &mut Command) -> std::io::Result<(Self, Child)> {
         use std::os::unix::process::CommandExt as _;
         command.process_group(0);
-        // Held over the start, so that the new process is known before anyone looks for orphans.
-        let mut leaders = leaders();
+        let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let leader = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
-        leaders.get_or_insert_default().insert(leader);
+        leaders().get_or_insert_default().insert(leader);
         Ok((Self { leader, ended: false }, child))
     }
 
@@ -142,6 +143,7 @@ pub fn adopt_orphans() -> std::io::Result<()> {
 
 fn reap_orphans() {
     let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let _nobody_starts = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     let leaders = leaders();
     while let Ok(status) = waitid(Id::All, peek) {
         let Some(pid) = status.pid() else { return };

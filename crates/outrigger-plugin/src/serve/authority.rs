@@ -2,22 +2,23 @@
 //!
 //! The repo-server puts the socket's path into `:authority`, where HTTP knows only host names, and our HTTP/2
 //! library refuses such a request as malformed. So on unix sockets what the client sends passes through here:
-//! header blocks are decoded, an authority that is none becomes `localhost`, and the block is written back
-//! plainly, without references to earlier blocks. Everything else passes as it is.
+//! where a header block spells out an authority that is none, a host name of the same length takes its place
+//! (of the same length, because both ends remember headers by their size). Later requests refer to the first
+//! and need no change. Everything else passes as it is, and what cannot be read is left to the library to judge.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BufMut as _, BytesMut};
-use loona_hpack::Decoder;
+use httlib_huffman::DecoderSpeed;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 const FRAME_HEAD: usize = 9;
 /// The largest frame without another setting, and we make no other.
 const LARGEST_FRAME: usize = 16 * 1024;
-/// The most bytes of headers in one request, packed or not.
+/// The largest header block.
 const LARGEST_BLOCK: usize = 64 * 1024;
 const READ: usize = 32 * 1024;
 
@@ -99,7 +100,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Localhost<S> {
 struct Frames {
     /// Bytes that pass untouched before the next frame begins.
     untouched: usize,
-    decoder: Decoder<'static>,
     /// A header block that is not complete yet: its stream, its flags, what there is of it.
     block: Option<Block>,
 }
@@ -116,10 +116,7 @@ fn refuse<T>(what: &str) -> io::Result<T> {
 
 impl Frames {
     fn new() -> Self {
-        let mut decoder = Decoder::new();
-        // A client may ask for less than the usual table, and for no more.
-        decoder.set_max_allowed_table_size(4096);
-        Self { untouched: PREFACE, decoder, block: None }
+        Self { untouched: PREFACE, block: None }
     }
 
     /// Moves whole header blocks and any part of other frames from `received` to `passed`.
@@ -178,26 +175,9 @@ impl Frames {
             self.block = Some(block);
             return Ok(());
         }
-        let plain = self.rewrite(&std::mem::take(&mut block.packed))?;
-        write_block(&block, &plain, passed);
+        let packed = std::mem::take(&mut block.packed);
+        write_block(&block, &with_host_name(packed), passed);
         Ok(())
-    }
-
-    /// Decodes a block and writes it back with an authority that is one.
-    fn rewrite(&mut self, packed: &[u8]) -> io::Result<Vec<u8>> {
-        let mut plain = Vec::with_capacity(packed.len() * 2);
-        let decoded = self.decoder.decode_with_cb(packed, |name, value| {
-            // A few bytes may stand for many large headers: what is too much is not even written.
-            if plain.len() <= LARGEST_BLOCK {
-                let is_odd = &*name == b":authority" && http::uri::Authority::try_from(&*value).is_err();
-                write_header(&name, if is_odd { b"localhost" } else { &value }, &mut plain);
-            }
-        });
-        match decoded {
-            Ok(_) if plain.len() <= LARGEST_BLOCK => Ok(plain),
-            Ok(_) => refuse("headers larger than allowed"),
-            Err(_) => refuse("a header block that cannot be decoded"),
-        }
     }
 }
 
@@ -217,13 +197,87 @@ fn fragment(flags: u8, mut payload: &[u8]) -> io::Result<&[u8]> {
     }
 }
 
-/// A header that refers to nothing and is not to be remembered.
-fn write_header(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    out.push(0);
-    for text in [name, value] {
-        write_length(text.len(), out);
-        out.extend_from_slice(text);
+/// The block with an authority that HTTP accepts.
+fn with_host_name(packed: Vec<u8>) -> Vec<u8> {
+    let Some((start, end)) = authority_literal(&packed) else { return packed };
+    let Some((value, _)) = string(&packed[start..]) else { return packed };
+    if value.is_empty() || http::uri::Authority::try_from(value.as_slice()).is_ok() {
+        return packed;
     }
+    let mut rewritten = packed[..start].to_vec();
+    write_length(value.len(), &mut rewritten);
+    rewritten.extend(b"localhost".iter().chain(std::iter::repeat(&b'x')).take(value.len()));
+    rewritten.extend_from_slice(&packed[end..]);
+    rewritten
+}
+
+/// Where in a block the value of `:authority` is spelled out, if it is.
+fn authority_literal(packed: &[u8]) -> Option<(usize, usize)> {
+    /// The place of `:authority` in the table that every HTTP/2 program knows.
+    const AUTHORITY: usize = 1;
+    let mut at = 0;
+    while at < packed.len() {
+        let first = packed[at];
+        // RFC 7541, section 6: the highest bits tell what follows.
+        let (prefix, is_literal) = match first {
+            0x80.. => (7, false),
+            0x40..=0x7f => (6, true),
+            0x20..=0x3f => (5, false),
+            _ => (4, true),
+        };
+        let (index, length) = integer(&packed[at..], prefix)?;
+        at += length;
+        if !is_literal {
+            continue;
+        }
+        let mut is_authority = index == AUTHORITY;
+        if index == 0 {
+            let (name, length) = string(packed.get(at..)?)?;
+            is_authority = name == b":authority";
+            at += length;
+        }
+        let (value_length, head) = integer(packed.get(at..)?, 7)?;
+        let end = at.checked_add(head)?.checked_add(value_length)?;
+        if end > packed.len() {
+            return None;
+        }
+        if is_authority {
+            return Some((at, end));
+        }
+        at = end;
+    }
+    None
+}
+
+/// An integer with a prefix of so many bits, and the bytes it takes.
+fn integer(bytes: &[u8], prefix: u32) -> Option<(usize, usize)> {
+    let mask = (1_usize << prefix) - 1;
+    let mut value = usize::from(*bytes.first()?) & mask;
+    if value < mask {
+        return Some((value, 1));
+    }
+    // Four more bytes are enough for any length that fits into a block.
+    for (number, byte) in bytes.iter().skip(1).take(4).enumerate() {
+        value += usize::from(byte & 0x7f) << (7 * number);
+        if byte & 0x80 == 0 {
+            return Some((value, number + 2));
+        }
+    }
+    None
+}
+
+/// A string, unpacked, and the bytes it takes.
+fn string(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (length, head) = integer(bytes, 7)?;
+    let packed = bytes.get(head..head.checked_add(length)?)?;
+    let is_huffman = bytes[0] & 0x80 != 0;
+    let mut text = Vec::new();
+    if is_huffman {
+        httlib_huffman::decode(packed, &mut text, DecoderSpeed::FourBits).ok()?;
+    } else {
+        text.extend_from_slice(packed);
+    }
+    Some((text, head + length))
 }
 
 /// An integer with a prefix of seven bits.

@@ -1,4 +1,4 @@
-use loona_hpack::Encoder;
+use loona_hpack::{Decoder, Encoder};
 use tokio::io::AsyncReadExt as _;
 
 use super::*;
@@ -57,26 +57,62 @@ fn headers(block: &[u8]) -> Pairs {
 }
 
 #[test]
-fn a_path_in_the_authority_becomes_localhost_also_when_it_is_repeated_by_reference() {
+fn a_path_in_the_authority_becomes_a_host_name_also_when_it_is_repeated_by_reference() {
     let mut encoder = Encoder::new();
-    let first = encoder.encode(request("/run/plugins/x.sock"));
-    let second = encoder.encode(request("/run/plugins/x.sock"));
-    assert!(second.len() < first.len(), "the second block refers to the first");
-    let bytes = [
-        preface(),
-        frame(HEADERS, END_HEADERS, 1, &first),
-        frame(HEADERS, END_HEADERS | END_STREAM, 3, &second),
-    ]
-    .concat();
+    let blocks: Vec<Vec<u8>> = (0..3).map(|_| encoder.encode(request("/run/plugins/x.sock"))).collect();
+    assert!(blocks[1].len() < blocks[0].len(), "later blocks refer to the first");
+    let mut bytes = preface();
+    for (number, block) in blocks.iter().enumerate() {
+        bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 2 * number as u32 + 1, block));
+    }
+    let expected: Pairs =
+        request("localhostxxxxxxxxxx").iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
     for size in [1, 7, 4096] {
         let out = frames(&passed(&bytes, size).unwrap());
-        assert_eq!(out.len(), 2);
-        assert_eq!((out[0].1, out[1].1, out[1].2), (END_HEADERS, END_HEADERS | END_STREAM, 3));
-        for (_, _, _, block) in &out {
-            let expected: Pairs =
-                request("localhost").iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
-            assert_eq!(headers(block), expected);
+        assert_eq!(out.len(), 3);
+        let mut decoder = Decoder::new();
+        for (number, (_, flags, stream, block)) in out.iter().enumerate() {
+            assert_eq!((*flags, *stream), (END_HEADERS | END_STREAM, 2 * number as u32 + 1));
+            assert_eq!(decoder.decode(block).unwrap(), expected);
         }
+    }
+}
+
+#[test]
+fn a_packed_path_and_a_spelled_out_name_are_understood() {
+    // As gRPC for Go writes it: name by index, value packed.
+    let mut packed = Vec::new();
+    httlib_huffman::encode(b"%2Frun%2Fx.sock", &mut packed).unwrap();
+    for name in [&[0x41][..], &[0x01], &[0x11], b"\x00\x0a:authority"] {
+        let block = [&[0x83], name, &[0x80 | packed.len() as u8], &packed, &[0x86]].concat();
+        let headers = headers(&with_host_name(block));
+        assert_eq!(headers[1], (b":authority".to_vec(), b"localhostxxxxxx".to_vec()));
+        assert_eq!((headers.len(), headers[2].0.as_slice()), (3, &b":scheme"[..]));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_left_as_it_is() {
+    for block in [
+        &[0x41][..],
+        &[0x41, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+        &[0x41, 0x85, 0xff, 0xff],
+        &[0x00],
+        &[0x00, 5, b'a'],
+        &[0xff; 9],
+        &[0x41, 0],
+    ] {
+        assert_eq!(with_host_name(block.to_vec()), block);
+    }
+    let mut seed = 1_u64;
+    for _ in 0..100_000 {
+        let block: Vec<u8> = (0..20)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 56) as u8
+            })
+            .collect();
+        let _ = with_host_name(block);
     }
 }
 
@@ -108,7 +144,7 @@ fn padding_priority_and_continuation_are_understood() {
     .concat();
     let out = frames(&passed(&bytes, 11).unwrap());
     assert_eq!((out.len(), out[0].0, out[0].1, out[0].2), (1, HEADERS, END_HEADERS | END_STREAM, 5));
-    assert!(headers(&out[0].3).contains(&(b":authority".to_vec(), b"localhost".to_vec())));
+    assert!(headers(&out[0].3).contains(&(b":authority".to_vec(), b"lo".to_vec())));
 }
 
 #[test]
@@ -131,10 +167,6 @@ fn a_long_block_is_written_in_several_frames() {
 #[test]
 fn what_breaks_the_rules_or_the_bounds_is_refused() {
     let block = Encoder::new().encode(request("/a"));
-    // One entry of 4 kB in the table, then a thousand references to it.
-    let large = "v".repeat(3900);
-    let mut bomb = Encoder::new().encode(vec![(&b"x"[..], large.as_bytes())]);
-    bomb.extend([0xbe; 1000]);
     let endless: Vec<u8> = (0..20)
         .flat_map(|number| frame(if number == 0 { HEADERS } else { CONTINUATION }, 0, 1, &[0x82; 16_000]))
         .collect();
@@ -147,8 +179,6 @@ fn what_breaks_the_rules_or_the_bounds_is_refused() {
         ),
         ("a frame too large", frame(HEADERS, END_HEADERS, 1, &[0; 20_000])),
         ("nothing but padding", frame(HEADERS, END_HEADERS | PADDED, 1, &[200, 1, 2])),
-        ("nonsense", frame(HEADERS, END_HEADERS, 1, &[0xff; 40])),
-        ("a bomb", frame(HEADERS, END_HEADERS, 1, &bomb)),
         ("no end", endless),
     ] {
         assert!(passed(&[preface(), bytes].concat(), 512).is_err(), "{what}");
