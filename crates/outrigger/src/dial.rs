@@ -23,21 +23,20 @@ pub(crate) async fn connect(endpoint: &Endpoint) -> anyhow::Result<Channel> {
                 async move { UnixStream::connect(path.as_path()).await.map(TokioIo::new) }
             });
             // The name stands in the requests only; the socket is what is dialled.
-            let target = Channel::from_static("http://localhost");
-            target
-                .initial_stream_window_size(WINDOW)
-                .connect_with_connector(connector)
-                .await
-                .map_err(root_cause)
+            let target = roomy(Channel::from_static("http://localhost"));
+            target.connect_with_connector(connector).await.map_err(root_cause)
         }
         Endpoint::Tcp(address) => {
-            let target = Channel::from_shared(format!("http://{address}"))?;
+            let target = roomy(Channel::from_shared(format!("http://{address}"))?);
             target.connect_with_connector(service_fn(tcp)).await.map_err(root_cause)
         }
     }
 }
 
-const WINDOW: u32 = 1 << 20;
+/// Replies may be large, and errors too: they travel in headers and hold what a tool said.
+fn roomy(target: tonic::transport::Endpoint) -> tonic::transport::Endpoint {
+    target.initial_stream_window_size(1 << 20).http2_max_header_list_size(1 << 20)
+}
 
 /// Only the last of a chain of errors says anything; the others repeat it.
 fn root_cause(error: tonic::transport::Error) -> anyhow::Error {

@@ -161,6 +161,22 @@ fn a_running_server_can_be_asked_instead() {
 }
 
 #[test]
+fn a_long_error_arrives_whole_from_a_server() {
+    let server = Server::start(&generate(
+        "i=0; while [ $i -lt 3000 ]; do echo \"größer als erlaubt $i\" >&2; i=$((i+1)); done; exit 1",
+    ));
+    let repo = tree(&[("a", "")]);
+    let output =
+        outrigger(repo.path(), &["render", ".", "--address", &format!("unix:{}", server.socket.display())]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("[…]") && said.contains("größer als erlaubt 2999\n(generate: "),
+        "{}",
+        &said[said.len().saturating_sub(300)..]
+    );
+}
+
+#[test]
 fn match_answers_with_its_exit_code() {
     let repo = repository(&format!("{}discover: {{fileName: Chart.yaml}}\n", generate("true")));
     let yes = outrigger(repo.path(), &["match", ".", "--app-path", "apps/api"]);
