@@ -83,7 +83,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", env = "OUTRIGGER_LISTEN", value_delimiter = ',')]
     pub listen: Vec<Endpoint>,
     /// Serve /metrics, /healthz and /readyz here; off unless given
-    #[arg(long, value_name = "HOST:PORT", env = "OUTRIGGER_HTTP")]
+    #[arg(long, value_name = "HOST:PORT", env = "OUTRIGGER_HTTP", value_parser = tcp_address)]
     pub http: Option<String>,
     /// How many calls may hold a tree and run commands at once; 0: as many as come
     #[arg(long, value_name = "N", env = "OUTRIGGER_PARALLELISM", default_value_t = 0)]
@@ -171,6 +171,13 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
         "warn" | "warning" => Ok(LevelFilter::WARN),
         "error" | "fatal" | "panic" => Ok(LevelFilter::ERROR),
         _ => Err(format!("{text:?} is none of trace, debug, info, warn, error")),
+    }
+}
+
+fn tcp_address(text: &str) -> Result<String, String> {
+    match text.parse()? {
+        Endpoint::Tcp(address) => Ok(address),
+        Endpoint::Unix(_) => Err(format!("{text:?} is a socket; write HOST:PORT or :PORT")),
     }
 }
 

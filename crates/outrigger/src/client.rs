@@ -71,18 +71,7 @@ impl Client {
     ) -> Result<(Vec<ParameterAnnouncement>, Phases), Failure> {
         let reply: Response<_> = self.service.get_parameters_announcement(request(bundle, timeout)?).await?;
         let phases = phases(reply.metadata());
-        let announcements = reply.into_inner().parameter_announcements.into_iter();
-        let announcements = announcements.map(|wire| ParameterAnnouncement {
-            name: wire.name,
-            title: wire.title,
-            tooltip: wire.tooltip,
-            required: wire.required,
-            item_type: wire.item_type,
-            collection_type: wire.collection_type,
-            string: wire.string,
-            array: wire.array,
-            map: wire.map,
-        });
+        let announcements = reply.into_inner().parameter_announcements.into_iter().map(Into::into);
         Ok((announcements.collect(), phases))
     }
 }

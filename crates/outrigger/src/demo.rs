@@ -12,6 +12,7 @@ use outrigger_plugin::serve::{Endpoint, Options, Server};
 use outrigger_plugin::{CommandPlugin, Equipment, Janitor, duration};
 use outrigger_source::{Limits, WorkDir};
 
+use crate::StopSignals;
 use crate::bundle::Bundle;
 use crate::cli::DemoArgs;
 use crate::client::{Client, Failure};
@@ -32,6 +33,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<()> {
         tempfile::Builder::new().prefix("outrigger-demo-").tempdir().context("cannot make a directory")?;
     let repository = place.path().join("repository");
     lay_out(place.path(), &repository)?;
+    let mut stop = StopSignals::listen()?;
     adopt_orphans().context("cannot watch for child processes")?;
 
     let server = start(place.path()).await?;
@@ -51,7 +53,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<()> {
         next_steps(&tcp, &repository, args.stay);
     }
     if result.is_ok() && args.stay {
-        crate::told_to_stop().await?;
+        stop.told_to_stop().await;
     }
     server.shutdown(Duration::from_secs(1)).await;
     result

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, Parser};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use cli::{Cli, CmpServer, Command, ServeArgs};
 use print::{say, tell};
@@ -120,13 +120,30 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")
 }
 
-/// Waits for SIGTERM or SIGINT.
-async fn told_to_stop() -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM and SIGINT, heard from the moment this is made: make it before anybody can connect, because a
+/// process that does not listen for them dies at once and leaves its clients hanging.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> Result<Self> {
+        let context = "cannot listen for signals";
+        let terminate = signal(SignalKind::terminate()).context(context)?;
+        Ok(Self { terminate, interrupt: signal(SignalKind::interrupt()).context(context)? })
     }
-    Ok(())
+
+    /// Waits for either.
+    async fn told_to_stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+
+    /// Waits for Ctrl-C.
+    async fn interrupted(&mut self) {
+        self.interrupt.recv().await;
+    }
 }

@@ -180,8 +180,7 @@ mod tests {
         let kept = Arc::clone(&lines);
         let layer = LogLayer::new(&args, move |line| kept.lock().unwrap().push(line.to_owned()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
-        let lines = lines.lock().unwrap().clone();
-        lines
+        lines.lock().unwrap().clone()
     }
 
     #[test]

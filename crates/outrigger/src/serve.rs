@@ -14,11 +14,11 @@ use outrigger_source::WorkDir;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use crate::StopSignals;
 use crate::cli::ServeArgs;
 use crate::config_file::ConfigFile;
 use crate::places;
 use crate::telemetry::Telemetry;
-use crate::told_to_stop;
 
 /// The grace period of somebody in a hurry. Not nothing: whoever is dialling must hear from us first.
 const HURRY: Duration = Duration::from_secs(1);
@@ -27,14 +27,18 @@ const HURRY: Duration = Duration::from_secs(1);
 pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let telemetry = Telemetry::start(&args.log, &args.otlp)?;
     info!(version = env!("CARGO_PKG_VERSION"), "Outrigger plugin server is starting");
-    let result = App::build(&args, &telemetry).await;
-    let result = match result {
-        Ok(app) => app.run().await,
-        Err(failure) => Err(failure),
+    let stop = StopSignals::listen()?;
+    let built = App::build(&args, &telemetry).await;
+    let result = match built {
+        Ok(app) => {
+            app.run(stop).await;
+            Ok(())
+        }
+        Err(failure) => {
+            error!("{failure:#}");
+            Err(failure)
+        }
     };
-    if let Err(failure) = &result {
-        error!("{failure:#}");
-    }
     telemetry.finish().await;
     result
 }
@@ -92,10 +96,10 @@ impl<'a> App<'a> {
         Ok(app)
     }
 
-    async fn run(mut self) -> Result<()> {
+    async fn run(mut self, mut stop: StopSignals) {
         loop {
             tokio::select! {
-                told = told_to_stop() => break told?,
+                () = stop.told_to_stop() => break,
                 config = self.file.changed() => self.reload(config).await,
             }
         }
@@ -108,14 +112,13 @@ impl<'a> App<'a> {
             finished = self.server.shutdown(self.args.grace_period) => finished,
             // A person who presses Ctrl-C again does not want to wait. A second SIGTERM says nothing new:
             // some supervisors send it twice at once.
-            _ = tokio::signal::ctrl_c() => self.server.shutdown(HURRY).await,
+            () = stop.interrupted() => self.server.shutdown(HURRY).await,
         };
         if !finished {
             warn!("calls that were still running were ended");
         }
         self.stop_http.cancel();
         info!("stopped");
-        Ok(())
     }
 
     /// Listens where `config` and the flags say, and nowhere else. If that fails, the old places stay.

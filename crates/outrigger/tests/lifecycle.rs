@@ -171,7 +171,7 @@ async fn without_a_plugins_directory_tcp_is_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_and_probes_are_served_where_asked_for() {
-    let server = Setup::new(&generate("echo 'a: 1'")).arg("--http=127.0.0.1:0").start();
+    let server = Setup::new(&generate("echo 'a: 1'")).arg("--http=:0").start();
     manifest(&server).await;
     let address = server.address("/readyz on ");
     assert_eq!(get(&address, "/healthz"), (200, "ok\n".to_owned()));

@@ -47,6 +47,40 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+impl From<ParameterAnnouncement> for outrigger_wire::repository::ParameterAnnouncement {
+    fn from(announcement: ParameterAnnouncement) -> Self {
+        let ParameterAnnouncement {
+            name,
+            title,
+            tooltip,
+            required,
+            item_type,
+            collection_type,
+            string,
+            array,
+            map,
+        } = announcement;
+        Self { name, title, tooltip, required, item_type, collection_type, string, array, map }
+    }
+}
+
+impl From<outrigger_wire::repository::ParameterAnnouncement> for ParameterAnnouncement {
+    fn from(announcement: outrigger_wire::repository::ParameterAnnouncement) -> Self {
+        let outrigger_wire::repository::ParameterAnnouncement {
+            name,
+            title,
+            tooltip,
+            required,
+            item_type,
+            collection_type,
+            string,
+            array,
+            map,
+        } = announcement;
+        Self { name, title, tooltip, required, item_type, collection_type, string, array, map }
+    }
+}
+
 /// Reads what the command of dynamic parameters printed: a JSON list in the shape of the static one.
 ///
 /// Null entries are dropped: the reference accepts them and then panics when it sends its reply.

@@ -7,9 +7,9 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::listener::bind_tcp;
 use crate::metrics::SharedMetrics;
 
 /// Whether the server may get work, and what a person should know about it.
@@ -50,7 +50,7 @@ pub async fn serve_http(
     readiness: Readiness,
     stop: CancellationToken,
 ) -> io::Result<std::net::SocketAddr> {
-    let listener = TcpListener::bind(address).await?;
+    let listener = bind_tcp(address).await?;
     let bound = listener.local_addr()?;
     let text = || {
         let headers = [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];

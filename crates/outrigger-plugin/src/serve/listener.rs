@@ -58,13 +58,7 @@ impl Listener {
                 let file = SocketFile { path: path.clone(), identity: identity(path) };
                 Ok(Self::Unix { listener, file })
             }
-            Endpoint::Tcp(address) => match TcpListener::bind(address).await {
-                // A machine without IPv6: `:PORT` still means every address there is.
-                Err(_) if address.starts_with("[::]:") => {
-                    Ok(Self::Tcp(TcpListener::bind(address.replace("[::]", "0.0.0.0")).await?))
-                }
-                bound => Ok(Self::Tcp(bound?)),
-            },
+            Endpoint::Tcp(address) => Ok(Self::Tcp(bind_tcp(address).await?)),
         }
     }
 
@@ -133,6 +127,14 @@ impl Listener {
             }
         }
         Ok(())
+    }
+}
+
+/// Listens on TCP. On a machine without IPv6, `[::]` still means every address there is.
+pub(super) async fn bind_tcp(address: &str) -> io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(_) if address.starts_with("[::]:") => TcpListener::bind(address.replace("[::]", "0.0.0.0")).await,
+        bound => bound,
     }
 }
 

@@ -12,7 +12,6 @@ use outrigger_wire::plugin::{
     AppStreamRequest, CheckPluginConfigurationResponse, ManifestResponse, ParametersAnnouncementResponse,
     RepositoryResponse, SpecificationResponse,
 };
-use outrigger_wire::repository::ParameterAnnouncement as WireAnnouncement;
 use tokio::time::Instant;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Request, Response, Status, Streaming};
@@ -223,7 +222,7 @@ impl<P: Plugin> ConfigManagementPluginService for Service<P> {
     ) -> Result<Response<ParametersAnnouncementResponse>, Status> {
         match self.answer(Method::Parameters, request).await? {
             (Answer::Parameters(announcements), headers) => {
-                let parameter_announcements = announcements.into_iter().map(wire_announcement).collect();
+                let parameter_announcements = announcements.into_iter().map(Into::into).collect();
                 Ok(reply(ParametersAnnouncementResponse { parameter_announcements }, headers))
             }
             _ => Err(Status::internal("the plugin answered another question")),
@@ -348,20 +347,6 @@ pub fn read_phases(header: &str) -> Vec<(Phase, Duration)> {
 /// The code's name as gRPC for Go logs it: `DeadlineExceeded`.
 fn code_name(code: Code) -> String {
     format!("{code:?}")
-}
-
-fn wire_announcement(announcement: ParameterAnnouncement) -> WireAnnouncement {
-    WireAnnouncement {
-        name: announcement.name,
-        title: announcement.title,
-        tooltip: announcement.tooltip,
-        required: announcement.required,
-        item_type: announcement.item_type,
-        collection_type: announcement.collection_type,
-        string: announcement.string,
-        array: announcement.array,
-        map: announcement.map,
-    }
 }
 
 #[cfg(test)]
