@@ -222,6 +222,9 @@ fn modes(config: &PluginConfig) -> FileModes {
     if config.spec.preserve_file_mode { FileModes::Preserve } else { FileModes::Fixed }
 }
 
+/// A tree so large is searched where it does not keep other calls waiting.
+const MANY_ENTRIES: usize = 4096;
+
 /// Discovery by name or pattern: the tar headers answer it, nothing is written.
 async fn matches_names(
     call: &Call,
@@ -232,15 +235,21 @@ async fn matches_names(
 ) -> Result<Match, RenderError> {
     let scanned = arriving(call, source.scan_for(modes)).await?;
     call.record_source(&scanned.stats, None);
-    let path = &source.metadata().app_rel_path;
-    let found = call
-        .phase(Phase::Discover, async {
-            match rule {
-                "fileName" => scanned.index.match_file_name(path, pattern),
-                _ => scanned.index.match_glob(path, pattern, &|name| std::env::var(name).ok()),
-            }
-        })
-        .await;
+    let entries = scanned.index.len();
+    let (path, wanted) = (source.metadata().app_rel_path.clone(), pattern.to_owned());
+    let index = scanned.index;
+    let look = move || match rule {
+        "fileName" => index.match_file_name(&path, &wanted),
+        _ => index.match_glob(&path, &wanted, &|name| std::env::var(name).ok()),
+    };
+    let looking = async {
+        if entries < MANY_ENTRIES {
+            return Ok(look());
+        }
+        let done = tokio::task::spawn_blocking(look).await;
+        done.map_err(|error| RenderError::Server(format!("looking for {rule}: {error}")))
+    };
+    let found = call.phase(Phase::Discover, looking).await?;
     let supported = found.map_err(|error| RenderError::Discovery {
         rule,
         pattern: pattern.to_owned(),

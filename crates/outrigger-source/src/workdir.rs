@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Dir, FlockOperation, IFlags, Mode, OFlags, flock, fstat, ioctl_getflags, ioctl_setflags,
+    AtFlags, Dir, FlockOperation, IFlags, Mode, OFlags, fchmod, flock, fstat, ioctl_getflags, ioctl_setflags,
     mkdirat, open, openat, statat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 use uuid::Uuid;
 
 use crate::error::SourceError;
@@ -60,6 +61,7 @@ impl WorkDir {
         let path = std::path::absolute(base).map_err(|error| failed(base, error))?.join(NAME);
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(|error| failed(&path, error))?;
         let handle = open(&path, DIR, Mode::empty()).map_err(|errno| failed(&path, errno.into()))?;
+        claim_alone(handle.as_fd()).map_err(|error| failed(&path, error))?;
         scatter(handle.as_fd());
         Ok(Self(Arc::new(Inner { path, handle })))
     }
@@ -102,6 +104,15 @@ impl WorkDir {
             Err(_) => Ok(false),
         }
     }
+}
+
+/// Makes sure that the directory is ours alone, whoever made it.
+fn claim_alone(directory: BorrowedFd<'_>) -> io::Result<()> {
+    if fstat(directory)?.st_uid != geteuid().as_raw() {
+        let problem = "it belongs to another user; remove it or choose another place with ARGOCD_CMP_WORKDIR";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    Ok(fchmod(directory, Mode::RWXU)?)
 }
 
 /// Asks the file system to place each tree on its own instead of beside the last one.

@@ -200,3 +200,13 @@ async fn the_application_stays_inside_the_tree() {
         assert_eq!(tree.scoped_app_dir(rel).unwrap(), Path::join(root, expected), "{rel}");
     }
 }
+
+#[test]
+fn a_work_directory_that_others_may_enter_is_closed_to_them() {
+    let base = tempfile::tempdir().unwrap();
+    let path = base.path().join("_cmp_server");
+    fs::create_dir(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+    WorkDir::open(base.path()).unwrap();
+    assert_eq!(mode_of(&path), 0o700);
+}

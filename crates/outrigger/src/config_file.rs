@@ -54,7 +54,9 @@ pub(crate) fn load(path: &Path) -> Result<PluginConfig> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     let problem = || format!("cannot read {}", path.display());
-    let length = std::fs::metadata(path).with_context(problem)?.len();
+    let metadata = std::fs::metadata(path).with_context(problem)?;
+    anyhow::ensure!(metadata.is_file(), "{} is not a file", path.display());
+    let length = metadata.len();
     anyhow::ensure!(length <= LARGEST, "{} has {length} bytes; that is no plugin.yaml", path.display());
     std::fs::read(path).with_context(problem)
 }

@@ -55,7 +55,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<()> {
     if result.is_ok() && args.stay {
         stop.told_to_stop().await;
     }
-    server.shutdown(Duration::from_secs(1)).await;
+    server.shutdown(Duration::ZERO).await;
     result
 }
 

@@ -3,7 +3,7 @@
 //! Names are resolved in this process (hickory): a static binary cannot load the C library's resolvers.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use hickory_resolver::TokioResolver;
@@ -64,6 +64,9 @@ pub(crate) async fn tcp(uri: Uri) -> io::Result<TokioIo<TcpStream>> {
 async fn resolve(host: &str) -> io::Result<Vec<IpAddr>> {
     if let Ok(ip) = host.parse() {
         return Ok(vec![ip]);
+    }
+    if host == "localhost" {
+        return Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]);
     }
     let resolver = TokioResolver::builder_tokio()
         .and_then(hickory_resolver::ResolverBuilder::build)

@@ -20,9 +20,6 @@ use crate::config_file::ConfigFile;
 use crate::places;
 use crate::telemetry::Telemetry;
 
-/// The grace period of somebody in a hurry. Not nothing: whoever is dialling must hear from us first.
-const HURRY: Duration = Duration::from_secs(1);
-
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn run(args: ServeArgs) -> Result<()> {
     let telemetry = Telemetry::start(&args.log, &args.otlp)?;
@@ -69,7 +66,7 @@ impl<'a> App<'a> {
         let equipment = Equipment {
             work,
             env: Environment::of_this_process(),
-            limits: command_limits(args)?,
+            limits: command_limits(args),
             parallelism: (args.parallelism > 0).then_some(args.parallelism),
             metrics: Arc::clone(&metrics),
         };
@@ -91,7 +88,14 @@ impl<'a> App<'a> {
         let mut app =
             Self { args, file, plugin, server, endpoints: Vec::new(), metrics, readiness, stop_http };
         let config = app.plugin.config();
-        app.listen(&config).await?;
+        let wanted = app.places(&config)?;
+        app.listen(&wanted, &config.name_and_version()).await?;
+        if !config.is_discovery_configured() {
+            info!(
+                "no discovery is configured: applications use this plugin by the name {:?} in spec.source.plugin.name",
+                config.name_and_version()
+            );
+        }
         app.readiness.set_ready(true);
         Ok(app)
     }
@@ -112,7 +116,7 @@ impl<'a> App<'a> {
             finished = self.server.shutdown(self.args.grace_period) => finished,
             // A person who presses Ctrl-C again does not want to wait. A second SIGTERM says nothing new:
             // some supervisors send it twice at once.
-            () = stop.interrupted() => self.server.shutdown(HURRY).await,
+            () = stop.interrupted() => self.server.shutdown(Duration::ZERO).await,
         };
         if !finished {
             warn!("calls that were still running were ended");
@@ -121,42 +125,54 @@ impl<'a> App<'a> {
         info!("stopped");
     }
 
-    /// Listens where `config` and the flags say, and nowhere else. If that fails, the old places stay.
-    async fn listen(&mut self, config: &PluginConfig) -> Result<()> {
-        let own = Endpoint::unix(&places::socket_dir().join(config.socket_file_name()))
-            .map_err(anyhow::Error::msg)?;
+    /// Where `config` and the flags say to listen.
+    fn places(&self, config: &PluginConfig) -> Result<Vec<Endpoint>> {
         let mut wanted = self.args.listen.clone();
         if !config.spec.listen_address.is_empty() {
             let address = config.spec.listen_address.parse().map_err(anyhow::Error::msg);
             wanted.push(address.context("spec.listenAddress")?);
         }
-        if wanted.is_empty() || places::socket_dir().is_dir() {
-            wanted.push(own);
+        let sockets = places::socket_dir();
+        if wanted.is_empty() || sockets.is_dir() {
+            wanted
+                .push(Endpoint::unix(&sockets.join(config.socket_file_name())).map_err(anyhow::Error::msg)?);
         } else {
-            info!("{} is not there: no socket for a repo-server in this pod", places::socket_dir().display());
+            info!("{} is not there: no socket for a repo-server in this pod", sockets.display());
         }
-        for endpoint in &wanted {
-            if !self.endpoints.contains(endpoint) {
-                let bound = self.server.listen(endpoint).await.with_context(|| cannot_listen(endpoint))?;
-                info!("serving plugin {} on {bound}", config.name_and_version());
-                self.endpoints.push(endpoint.clone());
+        Ok(wanted)
+    }
+
+    /// Listens at those of `wanted` that are new. If one fails, none of them stays.
+    async fn listen(&mut self, wanted: &[Endpoint], name: &str) -> Result<()> {
+        let mut bound: Vec<Endpoint> = Vec::new();
+        for endpoint in wanted {
+            if self.endpoints.contains(endpoint) || bound.contains(endpoint) {
+                continue;
             }
+            match self.server.listen(endpoint).await {
+                Ok(at) => info!("serving plugin {name} on {at}"),
+                Err(error) => {
+                    for endpoint in &bound {
+                        self.server.close(endpoint).await;
+                    }
+                    return Err(error).with_context(|| cannot_listen(endpoint));
+                }
+            }
+            bound.push(endpoint.clone());
         }
-        let (kept, gone) =
-            std::mem::take(&mut self.endpoints).into_iter().partition(|old| wanted.contains(old));
+        self.endpoints.extend(bound);
+        Ok(())
+    }
+
+    /// Listens at `wanted` only.
+    async fn close_others(&mut self, wanted: &[Endpoint]) {
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.endpoints).into_iter().partition(|endpoint| wanted.contains(endpoint));
         self.endpoints = kept;
-        let gone: Vec<Endpoint> = gone;
         for endpoint in gone {
             self.server.close(&endpoint).await;
             info!("no longer serving on {endpoint}");
         }
-        if !config.is_discovery_configured() {
-            info!(
-                "no discovery is configured: applications use this plugin by the name {:?} in spec.source.plugin.name",
-                config.name_and_version()
-            );
-        }
-        Ok(())
     }
 
     async fn reload(&mut self, config: Result<PluginConfig>) {
@@ -176,8 +192,10 @@ impl<'a> App<'a> {
 
     async fn take_over(&mut self, config: Result<PluginConfig>) -> Result<()> {
         let config = config?;
-        self.listen(&config).await?;
+        let wanted = self.places(&config)?;
+        self.listen(&wanted, &config.name_and_version()).await?;
         self.plugin.reconfigure(config);
+        self.close_others(&wanted).await;
         Ok(())
     }
 }
@@ -197,22 +215,24 @@ fn cannot_listen(endpoint: &Endpoint) -> String {
     }
 }
 
-fn command_limits(args: &ServeArgs) -> Result<CommandLimits> {
-    Ok(CommandLimits {
-        timeout: exec_timeout("ARGOCD_EXEC_TIMEOUT")?,
-        fatal_timeout: exec_timeout("ARGOCD_EXEC_FATAL_TIMEOUT")?,
+fn command_limits(args: &ServeArgs) -> CommandLimits {
+    CommandLimits {
+        timeout: exec_timeout("ARGOCD_EXEC_TIMEOUT"),
+        fatal_timeout: exec_timeout("ARGOCD_EXEC_FATAL_TIMEOUT"),
         output_bytes: usize::try_from(args.max_output_bytes.0).unwrap_or(usize::MAX),
-    })
+    }
 }
 
-fn exec_timeout(name: &str) -> Result<Option<Duration>> {
-    match std::env::var(name) {
-        Ok(text) if !text.is_empty() => {
-            let timeout =
-                duration::parse(&text).map_err(anyhow::Error::msg).with_context(|| name.to_owned())?;
-            Ok(Some(timeout))
+/// A limit in Argo CD's words: nothing and 0 mean none. Argo CD's own server ignores these variables, so that
+/// one it could not have read must not keep a plugin from starting.
+fn exec_timeout(name: &str) -> Option<Duration> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    match duration::parse(&text) {
+        Ok(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+        Err(problem) => {
+            warn!("{name} is ignored: {problem}");
+            None
         }
-        _ => Ok(None),
     }
 }
 
@@ -232,12 +252,14 @@ fn sweep(work: &WorkDir) {
     });
 }
 
-/// A connection waiting for a descriptor is a repo-server that hangs: take as many as the kernel gives.
+/// A connection waiting for a descriptor is a repo-server that hangs: take more than the usual thousand. Not
+/// as many as the kernel gives, since commands inherit the limit and some programs look at every number below it.
 fn raise_descriptor_limit() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    const WANTED: u64 = 65_536;
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard
+        && soft < WANTED.min(hard)
     {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, WANTED.min(hard), hard);
     }
 }

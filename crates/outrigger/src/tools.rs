@@ -10,8 +10,10 @@ use outrigger_plugin::config::ParameterAnnouncement;
 use outrigger_plugin::metrics::Metrics;
 use outrigger_plugin::{Call, CommandPlugin, Equipment, Janitor, Match, Phase, Plugin as _};
 use outrigger_source::{Limits, WorkDir};
+use tempfile::TempDir;
 use tokio::time::Instant;
 
+use crate::StopSignals;
 use crate::bundle::Bundle;
 use crate::cli::{ManifestFormat, ParamsArgs, RenderArgs, TableFormat, TreeArgs};
 use crate::client::{Client, Failure, Phases};
@@ -91,14 +93,19 @@ struct Asked {
 
 enum Whom {
     Server(Box<Client>),
-    Plugin(Box<CommandPlugin>, Janitor),
+    Plugin(Box<LocalPlugin>),
 }
 
 impl Asked {
     async fn open(args: &TreeArgs) -> Result<Self> {
         let whom = match &args.address {
-            Some(address) => Whom::Server(Box::new(Client::connect(address).await?)),
-            None => Whom::Plugin(Box::new(local_plugin(args)?), Janitor::default()),
+            Some(address) => {
+                let connecting = tokio::time::timeout(args.timeout, Client::connect(address)).await;
+                Whom::Server(Box::new(
+                    connecting.with_context(|| format!("{address} did not answer in time"))??,
+                ))
+            }
+            None => Whom::Plugin(Box::new(local_plugin(args)?)),
         };
         let app_name = match &args.app_name {
             Some(name) => name.clone(),
@@ -113,9 +120,7 @@ impl Asked {
     async fn ask(&mut self, question: Question) -> Result<(Answer, Phases)> {
         let answer = match &mut self.whom {
             Whom::Server(client) => ask_server(client, question, &self.bundle, self.timeout).await,
-            Whom::Plugin(plugin, janitor) => {
-                ask_plugin(plugin, janitor, question, &self.bundle, self.timeout).await
-            }
+            Whom::Plugin(local) => ask_plugin(&local.plugin, question, &self.bundle, self.timeout).await,
         };
         answer.map_err(|failure| {
             if !failure.phases.is_empty() {
@@ -150,13 +155,12 @@ async fn ask_server(
 
 async fn ask_plugin(
     plugin: &CommandPlugin,
-    janitor: &Janitor,
     question: Question,
     bundle: &Bundle,
     timeout: Duration,
 ) -> Result<(Answer, Phases), Failure> {
     let mut source = bundle.source(Limits::default())?;
-    let call = Call::new(Some(Instant::now() + timeout), janitor.clone());
+    let call = Call::new(Some(Instant::now() + timeout), Janitor::default());
     let work = async {
         match question {
             Question::Generate => plugin.generate(&call, &mut source).await.map(Answer::Manifests),
@@ -164,9 +168,11 @@ async fn ask_plugin(
             Question::Parameters => plugin.parameters(&call, &mut source).await.map(Answer::Parameters),
         }
     };
+    let mut stop =
+        StopSignals::listen().map_err(|error| Failure { message: error.to_string(), phases: Vec::new() })?;
     let answer = tokio::select! {
         answer = work => answer.map_err(|error| error.to_string()),
-        _ = tokio::signal::ctrl_c() => Err("interrupted".to_owned()),
+        () = stop.told_to_stop() => Err("interrupted".to_owned()),
     };
     let phases: Vec<(Phase, Duration)> = call.report().phases;
     call.finish().await;
@@ -176,19 +182,27 @@ async fn ask_plugin(
     }
 }
 
-fn local_plugin(args: &TreeArgs) -> Result<CommandPlugin> {
+/// A plugin in this process, with a place of its own for its tree.
+struct LocalPlugin {
+    plugin: CommandPlugin,
+    _place: TempDir,
+}
+
+fn local_plugin(args: &TreeArgs) -> Result<LocalPlugin> {
     let path = find_plugin(args)?;
     tell!("plugin: {}", path.display());
     let config = config_file::load(&path)?;
     adopt_orphans().context("cannot watch for child processes")?;
+    let place = tempfile::Builder::new().prefix("outrigger-").tempdir_in(places::work_base());
+    let place = place.context("cannot make a directory for the source tree")?;
     let equipment = Equipment {
-        work: WorkDir::open(places::work_base()).context("cannot make a directory for the source tree")?,
+        work: WorkDir::open(place.path())?,
         env: Environment::of_this_process(),
         limits: CommandLimits::default(),
         parallelism: None,
         metrics: Arc::new(Metrics::new()),
     };
-    Ok(CommandPlugin::new(config, equipment))
+    Ok(LocalPlugin { plugin: CommandPlugin::new(config, equipment), _place: place })
 }
 
 fn find_plugin(args: &TreeArgs) -> Result<PathBuf> {

@@ -132,6 +132,18 @@ async fn hostile_archives_are_refused_and_the_server_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn links_that_multiply_paths_do_not_multiply_work() {
+    let server =
+        Server::start(&format!("{}discover: {{fileName: '*/*/*/*/*/nope.yaml'}}\n", generate("true")));
+    let links: Vec<[u8; 512]> = (0..1500).map(|number| header(&format!("l{number}"), b'2', ".", 0)).collect();
+    let messages = parts(".", &archive(&links), Vec::new(), 4096);
+    let timeout = std::time::Duration::from_secs(20);
+    let reply =
+        server.client().await.match_repository(request(messages, timeout)).await.unwrap().into_inner();
+    assert!(!reply.is_supported && reply.is_discovery_enabled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn half_a_stream_and_gone_leaves_nothing() {
     let server = Server::start(&generate("echo 'a: 1'"));
     let messages = parts(".", &bomb(20), Vec::new(), 1024);

@@ -144,17 +144,61 @@ async fn a_second_server_takes_the_socket_over_and_keeps_it_when_the_first_ends(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_listens_on_tcp_by_flag_and_by_plugin_yaml_beside_its_socket() {
-    let server = Setup::new(&format!("listenAddress: 127.0.0.1:0\n{}", generate("echo 'a: 1'")))
-        .arg("--listen=127.0.0.1:0")
-        .start();
-    let log = server.log();
-    let addresses: Vec<&str> =
-        log.match_indices("on 127.0.0.1:").map(|(at, _)| log[at + 3..].split('"').next().unwrap()).collect();
-    // Both asked for the same: one listener serves both.
-    assert_eq!(addresses.len(), 1, "{log}");
-    let output = std::process::Command::new(BINARY).args(["healthcheck", addresses[0]]).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let by_file = Setup::new(&format!("listenAddress: 127.0.0.1:0\n{}", generate("echo 'a: 1'"))).start();
+    let by_flag = Setup::new(&generate("echo 'a: 1'")).arg("--listen=localhost:0").start();
+    for server in [by_file, by_flag] {
+        let address = server.address("serving plugin tested on 127.0.0.1:");
+        let output = std::process::Command::new(BINARY)
+            .args(["healthcheck", &format!("localhost:{address}")])
+            .output();
+        assert!(output.unwrap().status.success());
+        assert_eq!(manifest(&server).await, r#"{"a":1}"#);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listen_address_that_is_taken_leaves_everything_as_it_was() {
+    let server = Server::start(&generate("echo 'a: 1'"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let spec = format!("version: v2\nlistenAddress: {address}\n{}", generate("echo 'a: 2'"));
+    std::fs::write(server.place.path().join("config/plugin.yaml"), plugin_yaml(&spec)).unwrap();
+    server.wait_until("it is refused", |server| server.log().contains("last good one stays"));
     assert_eq!(manifest(&server).await, r#"{"a":1}"#);
+    assert!(!server.socket.with_file_name("tested-v2.sock").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_in_the_backlog_is_left_without_an_answer_even_without_a_grace_period() {
+    let server = Setup::new(&generate("true")).arg("--grace-period=0s").start();
+    server.signal(Signal::SIGSTOP);
+    let mut waiting: Vec<UnixStream> =
+        (0..100).map(|_| UnixStream::connect(&server.socket).unwrap()).collect();
+    server.signal(Signal::SIGTERM);
+    server.signal(Signal::SIGCONT);
+    for stream in &mut waiting {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        assert_eq!(head[3], 4, "the first frame is SETTINGS");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_caller_goes_away_is_logged_and_counted() {
+    let server = Setup::new(&generate("sleep 600")).arg("--http=127.0.0.1:0").start();
+    let repo = tree(&[("a", "")]);
+    let messages = messages(repo.path(), ".", &[("ARGOCD_APP_NAME", "guestbook")]).await;
+    let mut client = server.client().await;
+    let call = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    server.wait_until("the command runs", |server| !server.children().is_empty());
+    call.abort();
+    server.wait_until("it is logged", |server| server.log().contains(r#""grpc.code":"Canceled""#));
+    let (_, metrics) = get(&server.address("/readyz on "), "/metrics");
+    assert!(
+        metrics.contains(r#"outrigger_calls_total{method="generate",outcome="cancelled"} 1"#),
+        "{metrics}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -304,10 +348,14 @@ async fn log_lines_are_upstreams_formats_with_the_applications_name_and_no_secre
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orphans_are_reaped_while_a_render_of_another_goes_on() {
+async fn orphans_are_reaped_and_no_exit_status_of_another_render_is_lost() {
     // The daemon leaves the process group, so that it outlives its render; when it dies it is an orphan.
-    let server = Server::start(&generate("setsid sleep 2 >/dev/null 2>&1 & sleep 0.5; echo 'a: 1'"));
-    manifest(&server).await;
-    server.wait_until("the daemon is the server's child", |server| !server.children().is_empty());
-    server.wait_until("it was reaped", |server| server.children().is_empty());
+    let server = Server::start(&generate("setsid sleep 1 >/dev/null 2>&1 & sleep 0.5; echo 'a: 1'"));
+    for _ in 0..5 {
+        // While orphans of the last ones end, every render still hears how its own command ended.
+        let renders = futures_util::future::join_all((0..8).map(|_| manifest(&server))).await;
+        assert!(renders.iter().all(|manifest| manifest == r#"{"a":1}"#), "{renders:?}");
+    }
+    server.wait_until("a daemon is the server's child", |server| !server.children().is_empty());
+    server.wait_until("all were reaped", |server| server.children().is_empty());
 }

@@ -134,6 +134,37 @@ fn render_says_what_is_missing() {
 }
 
 #[test]
+fn a_render_that_is_told_to_stop_leaves_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let repo = repository(&generate("echo $$ > $MARK; sleep 600"));
+    let mark = place.path().join("mark");
+    let work = place.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    let mut render = Command::new(BINARY)
+        .args(["render", "."])
+        .current_dir(repo.path())
+        .env("MARK", &mark)
+        .env("ARGOCD_CMP_WORKDIR", &work)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = std::time::Instant::now();
+    while std::fs::read_to_string(&mark).unwrap_or_default().is_empty() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(20));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(i32::try_from(render.id()).unwrap()),
+        nix::sys::signal::Signal::SIGTERM,
+    )
+    .unwrap();
+    assert_eq!(render.wait().unwrap().code(), Some(1));
+    let pid = std::fs::read_to_string(&mark).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists());
+    assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0);
+}
+
+#[test]
 fn an_empty_application_is_warned_about() {
     let repo = repository(&generate("true"));
     let output = outrigger(repo.path(), &["render", "."]);
@@ -286,12 +317,17 @@ fn an_empty_variable_counts_as_not_set_and_a_wrong_one_is_explained() {
     }
     for (name, value, wanted) in [
         ("OUTRIGGER_MAX_SOURCE_BYTES", "many", "write it like 500M"),
-        ("ARGOCD_EXEC_TIMEOUT", "90", "1m30s"),
         ("OUTRIGGER_LISTEN", "9090", "unix:PATH"),
     ] {
         let (status, log) = serve(name, value);
         assert!(!status.success() && log.contains(wanted), "{name}={value}: {log}");
     }
+    // Argo CD's server takes any value of this one: so do we, and say what is wrong with it.
+    let (_, log) = serve("ARGOCD_EXEC_TIMEOUT", "90");
+    assert!(
+        log.contains("ARGOCD_EXEC_TIMEOUT is ignored") && log.contains("cannot listen on unix:"),
+        "{log}"
+    );
 }
 
 #[test]

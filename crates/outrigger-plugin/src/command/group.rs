@@ -91,13 +91,23 @@ impl Group {
         self.ended = true;
     }
 
+    /// Reaps one process of the group. The leader is forgotten before its number can belong to another.
+    fn reap_one(&self, reap: WaitPidFlag) -> nix::Result<WaitStatus> {
+        let mut leaders = leaders();
+        let status = waitid(Id::PGid(self.leader), reap)?;
+        if let (Some(leaders), Some(pid)) = (leaders.as_mut(), status.pid()) {
+            leaders.remove(&pid);
+        }
+        Ok(status)
+    }
+
     async fn reap(&self) {
         let Ok(mut children) = signal(SignalKind::child()) else {
             return;
         };
         let reap = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
         loop {
-            match waitid(Id::PGid(self.leader), reap) {
+            match self.reap_one(reap) {
                 Ok(WaitStatus::StillAlive) => {
                     children.recv().await;
                 }
@@ -105,9 +115,6 @@ impl Group {
                 // ECHILD: no child of ours is left in the group.
                 Err(_) => break,
             }
-        }
-        if let Some(leaders) = leaders().as_mut() {
-            leaders.remove(&self.leader);
         }
         REAPED.notify_one();
     }

@@ -8,6 +8,7 @@ mod environment;
 mod group;
 mod output;
 
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,7 @@ pub enum CommandError {
     },
     /// The tool printed more than a reply can hold.
     #[error(
-        "{phase}: `{command}` printed more than {cap} bytes and was killed; raise --max-output-bytes if that is meant"
+        "{stderr}({phase}: `{command}` printed more than {cap} bytes and was killed; raise --max-output-bytes if that is meant)"
     )]
     TooMuchOutput {
         /// The phase it belongs to.
@@ -128,6 +129,8 @@ pub enum CommandError {
         command: String,
         /// The cap.
         cap: usize,
+        /// The last lines of stderr with a newline, or nothing.
+        stderr: String,
     },
     /// A variable is too long for the kernel and could not be written to a file either.
     #[error(
@@ -168,13 +171,10 @@ pub(crate) async fn run(
     let tail = Mutex::new(Tail::default());
     let said = || tail.lock().unwrap_or_else(PoisonError::into_inner).lines();
     let mut work = pin!(async {
-        let reads =
-            tokio::join!(read_capped(stdout, invocation.limits.output_bytes), read_tail(stderr, &tail));
         // The leader may exit while what it started still prints: the output ends when nobody holds it open.
-        match reads.0? {
-            Some(stdout) => std::io::Result::Ok(Some((stdout, group.exited().await?))),
-            None => Ok(None),
-        }
+        let reads =
+            tokio::try_join!(read_capped(stdout, invocation.limits.output_bytes), read_tail(stderr, &tail));
+        std::io::Result::Ok((reads?.0, group.exited().await?))
     });
     let limit = TimeLimit::of(invocation, started);
     let Some(finished) = limit.keep(work.as_mut()).await else {
@@ -197,14 +197,18 @@ pub(crate) async fn run(
             allowed: limit.allowed.unwrap_or_default(),
         });
     };
-    let finished = finished.map_err(|error| not_started(format!("waiting for it: {error}")))?;
-    let Some((stdout, status)) = finished else {
-        group.kill();
-        return Err(CommandError::TooMuchOutput {
-            phase: invocation.phase,
-            command: shown,
-            cap: invocation.limits.output_bytes,
-        });
+    let (stdout, status) = match finished {
+        Ok(finished) => finished,
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            group.kill();
+            return Err(CommandError::TooMuchOutput {
+                phase: invocation.phase,
+                command: shown,
+                cap: invocation.limits.output_bytes,
+                stderr: said(),
+            });
+        }
+        Err(error) => return Err(not_started(format!("waiting for it: {error}"))),
     };
     if !matches!(status, WaitStatus::Exited(_, 0)) {
         return Err(CommandError::Failed {

@@ -1,5 +1,6 @@
 //! What a command prints: stdout whole up to a cap, stderr's last lines.
 
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 
 use tokio::io::AsyncReadExt as _;
@@ -11,17 +12,17 @@ const FIRST_READ: usize = 8 * 1024;
 /// How much of stderr is kept.
 const STDERR_TAIL: usize = 16 * 1024;
 
-/// Reads to the end, or returns `None` as soon as there is more than `cap` bytes.
-pub(super) async fn read_capped(fd: OwnedFd, cap: usize) -> std::io::Result<Option<Vec<u8>>> {
+/// Reads to the end, or fails as too large as soon as there is more than `cap` bytes.
+pub(super) async fn read_capped(fd: OwnedFd, cap: usize) -> std::io::Result<Vec<u8>> {
     let mut pipe = Receiver::from_owned_fd(fd)?;
     let mut all = Vec::new();
     loop {
         all.reserve(if all.is_empty() { FIRST_READ } else { READ });
         if pipe.read_buf(&mut all).await? == 0 {
-            return Ok(Some(all));
+            return Ok(all);
         }
         if all.len() > cap {
-            return Ok(None);
+            return Err(ErrorKind::FileTooLarge.into());
         }
     }
 }

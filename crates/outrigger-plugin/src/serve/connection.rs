@@ -79,7 +79,7 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Tasks {
 pub(super) async fn serve(
     stream: Box<dyn Stream>,
     router: Router,
-    digest: impl Fn() -> String + Clone + Send + 'static,
+    digest: impl Fn() -> String + Send + 'static,
     draining: CancellationToken,
     tasks: Tasks,
 ) {
@@ -87,13 +87,15 @@ pub(super) async fn serve(
     let activity = Arc::new(activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
         let router = router.clone();
-        let digest = digest.clone();
-        let running = Running::new(&activity);
+        let digest = digest();
+        // A health check that watches, or an open reflection, keeps nobody from stopping.
+        let is_work = request.uri().path().starts_with("/plugin.");
+        let running = is_work.then(|| Running::new(&activity));
         async move {
             let after_reply = AfterReply::default();
             request.extensions_mut().insert(after_reply.clone());
             let Ok(mut response) = router.oneshot(request.map(Body::new)).await;
-            if let Ok(value) = HeaderValue::try_from(digest()) {
+            if let Ok(value) = HeaderValue::try_from(digest) {
                 response.headers_mut().insert(CONFIG_DIGEST_HEADER, value);
             }
             let reply = response.map(|body| Reply { body, _running: running, _after_reply: after_reply });
@@ -153,7 +155,7 @@ impl Drop for Running {
 /// A reply's body, with what must live until it has been sent.
 struct Reply {
     body: Body,
-    _running: Running,
+    _running: Option<Running>,
     _after_reply: AfterReply,
 }
 

@@ -132,10 +132,18 @@ impl Listener {
 
 /// Listens on TCP. On a machine without IPv6, `[::]` still means every address there is.
 pub(super) async fn bind_tcp(address: &str) -> io::Result<TcpListener> {
-    match TcpListener::bind(address).await {
-        Err(_) if address.starts_with("[::]:") => TcpListener::bind(address.replace("[::]", "0.0.0.0")).await,
+    // A static program in an empty image has no other way to know this one name.
+    let address = address.replace("localhost:", "127.0.0.1:");
+    match TcpListener::bind(&address).await {
+        Err(error) if address.starts_with("[::]:") && is_no_ipv6(&error) => {
+            TcpListener::bind(address.replace("[::]", "0.0.0.0")).await
+        }
         bound => bound,
     }
+}
+
+fn is_no_ipv6(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(nix::libc::EAFNOSUPPORT | nix::libc::EADDRNOTAVAIL))
 }
 
 fn unix_stream(stream: UnixStream) -> Box<dyn Stream> {

@@ -37,6 +37,9 @@ use connection::Tasks;
 use listener::{Listener, Stream};
 use service::Service;
 
+/// Whoever was dialling when the server stopped must hear from it first, however much of a hurry there is.
+const LEAST_GRACE: Duration = Duration::from_secs(1);
+
 /// What a server is started with.
 pub struct Options {
     /// Bounds on what callers send.
@@ -141,7 +144,7 @@ impl<P: Plugin> Server<P> {
     }
 
     /// Stops: says so to health checks, closes the listeners, takes leave of every connection once it is
-    /// idle, and after `grace` of those that are not. Returns whether everything ended by itself.
+    /// idle, and after `grace` (a second at least) of those that are not. Returns whether everything ended by itself.
     pub async fn shutdown(&self, grace: Duration) -> bool {
         let shared = &self.shared;
         shared.health.set_service_status("", ServingStatus::NotServing).await;
@@ -151,7 +154,7 @@ impl<P: Plugin> Server<P> {
             self.close(endpoint).await;
         }
         shared.draining.cancel();
-        let finished = shared.tasks.finish(grace).await;
+        let finished = shared.tasks.finish(grace.max(LEAST_GRACE)).await;
         shared.janitor.finish().await;
         finished
     }

@@ -32,6 +32,9 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 /// The response header with the time of each phase in milliseconds: `receive=1.20,unpack=0.31`.
 pub const PHASES_HEADER: &str = "outrigger-phases";
 
+/// The service's name, for the log.
+const SERVICE: &str = "plugin.ConfigManagementPluginService";
+
 /// Connects a span to the trace its caller began, by the request's headers.
 pub type LinkTrace = fn(&Span, &http::HeaderMap);
 
@@ -94,7 +97,16 @@ impl<P: Plugin> Service<P> {
             Some(Ok(Some(AppStreamRequest { request: Some(Part::Metadata(metadata)) }))) => metadata,
             other => {
                 drain(&mut stream, deadline).await;
-                return Err(no_metadata(other));
+                let status = no_metadata(other);
+                self.metrics.count_call(method.name(), "bad_request", call.used(), &call.report());
+                error!(
+                    grpc.service = SERVICE,
+                    grpc.method = method.rpc(),
+                    grpc.code = code_name(status.code()),
+                    grpc.error = status.message(),
+                    "finished call"
+                );
+                return Err(status);
             }
         };
         let metadata = Metadata {
@@ -111,9 +123,11 @@ impl<P: Plugin> Service<P> {
         }
         let mut source = Source::new(metadata, chunks(stream), self.limits);
         async {
+            let mut unfinished = Unfinished { metrics: &self.metrics, method, call: &call, finished: false };
             let result = self.ask(method, &call, &mut source).await;
             // The sender counts a stream that is not read to its end as a failure, whatever the answer.
             let _ = limited(deadline, source.drain()).await;
+            unfinished.finished = true;
             after_reply.keep(call.take_leftovers());
             self.conclude(method, &call, result)
         }
@@ -159,7 +173,7 @@ impl<P: Plugin> Service<P> {
         match result {
             Ok(answer) => {
                 info!(
-                    grpc.service = "plugin.ConfigManagementPluginService",
+                    grpc.service = SERVICE,
                     grpc.method = method.rpc(),
                     grpc.code = "OK",
                     grpc.time_ms = time_ms,
@@ -173,7 +187,7 @@ impl<P: Plugin> Service<P> {
             }
             Err(failure) => {
                 error!(
-                    grpc.service = "plugin.ConfigManagementPluginService",
+                    grpc.service = SERVICE,
                     grpc.method = method.rpc(),
                     grpc.code = code_name(failure.code()),
                     grpc.time_ms = time_ms,
@@ -186,6 +200,33 @@ impl<P: Plugin> Service<P> {
                 Err(status)
             }
         }
+    }
+}
+
+/// Tells and counts a call whose caller went away before its answer.
+struct Unfinished<'a> {
+    metrics: &'a SharedMetrics,
+    method: Method,
+    call: &'a Call,
+    finished: bool,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        let (report, used) = (self.call.report(), self.call.used());
+        self.metrics.count_call(self.method.name(), "cancelled", used, &report);
+        info!(
+            grpc.service = SERVICE,
+            grpc.method = self.method.rpc(),
+            grpc.code = "Canceled",
+            grpc.time_ms = used.as_secs_f64() * 1e3,
+            phase = self.call.current().map(Phase::name),
+            phases = phases(&report.phases),
+            "finished call"
+        );
     }
 }
 

@@ -1,7 +1,10 @@
 //! `filepath.Glob` on an index.
 
+use std::collections::HashSet;
+
 use super::go_match::{go_match, match_piece, next_piece};
 use super::{GlobError, TreeIndex, full_pattern, inside};
+use crate::index::NodeId;
 use crate::paths::{join, split};
 
 /// Directories a pattern may name.
@@ -42,8 +45,14 @@ fn glob(index: &TreeIndex, pattern: &[u8], level: usize) -> Result<Vec<Vec<u8>>,
     };
     let dirs = if has_meta(dir) { glob(index, dir, level + 1)? } else { vec![dir.to_vec()] };
     let mut found = Vec::new();
+    // Links give one directory many paths, and levels of links give it very many. Whether something matches
+    // in it does not depend on the path, so that one of them will do.
+    let mut seen = HashSet::new();
     for dir in &dirs {
-        glob_dir(index, dir, file, &mut found)?;
+        let node = inside(dir).and_then(|path| index.resolve(path, true).ok());
+        if let Some(node) = node.filter(|node| index.is_dir(*node) && seen.insert(*node)) {
+            glob_dir(index, node, dir, file, &mut found)?;
+        }
     }
     Ok(found)
 }
@@ -52,14 +61,11 @@ fn glob(index: &TreeIndex, pattern: &[u8], level: usize) -> Result<Vec<Vec<u8>>,
 /// is malformed.
 fn glob_dir(
     index: &TreeIndex,
+    node: NodeId,
     dir: &[u8],
     pattern: &[u8],
     found: &mut Vec<Vec<u8>>,
 ) -> Result<(), GlobError> {
-    let node = inside(dir).and_then(|path| index.resolve(path, true).ok());
-    let Some(node) = node.filter(|node| index.is_dir(*node)) else {
-        return Ok(());
-    };
     for child in index.children(node) {
         let name = index.name(child);
         if go_match(pattern, name)? {

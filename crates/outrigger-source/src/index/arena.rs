@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::ground::Kind;
 
 /// A node's number.
-pub(super) type NodeId = u32;
+pub(crate) type NodeId = u32;
 /// The root's number, and the end of every list, since the root is nobody's child.
 pub(super) const ROOT: NodeId = 0;
 /// Longest name of one component, as on every common file system.

@@ -9,7 +9,8 @@ mod ground;
 mod resolve;
 
 use crate::ground::Kind;
-use arena::{Arena, NodeId, ROOT};
+pub(crate) use arena::NodeId;
+use arena::{Arena, ROOT};
 pub(crate) use ground::IndexGround;
 pub(crate) use resolve::scoped_path;
 
