@@ -42,7 +42,7 @@ fn fate(number: usize) -> &'static str {
 
 const SCRIPT: &str = r#"
 case "$FATE" in
-  kill) (sleep 100 & sleep 100) & kill -9 $$ ;;
+  kill) (sleep 100 & sleep 100) >/dev/null 2>&1 & kill -9 $$ ;;
   timeout|cancel) (sleep 100 & sleep 100) & sleep 100 ;;
   orphan) setsid sleep 1 >/dev/null 2>&1 & ;;
 esac

@@ -359,3 +359,29 @@ async fn orphans_are_reaped_and_no_exit_status_of_another_render_is_lost() {
     server.wait_until("a daemon is the server's child", |server| !server.children().is_empty());
     server.wait_until("all were reaped", |server| server.children().is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_reaped_while_the_leader_of_a_long_render_is_kept() {
+    let script =
+        r#"if [ "$LONG" ]; then sleep 600; fi; setsid sleep 1 >/dev/null 2>&1 & sleep 0.3; echo 'a: 1'"#;
+    let server = Server::start(&format!("init: {{command: ['true']}}\n{}", generate(script)));
+    let repo = tree(&[("a", "")]);
+    let long = messages(repo.path(), ".", &[("LONG", "1")]).await;
+    let mut client = server.client().await;
+    let running = tokio::spawn(async move { client.generate_manifest(request(long, MINUTE)).await });
+    server.wait_until("the long one generates", |server| {
+        server.children().iter().any(|child| child.ends_with("(sh) S"))
+    });
+    for _ in 0..6 {
+        manifest(&server).await;
+    }
+    let dead =
+        |server: &Server| server.children().iter().filter(|child| child.ends_with("(sleep) Z")).count();
+    let daemons =
+        |server: &Server| server.children().iter().filter(|child| child.contains("(sleep)")).count();
+    server
+        .wait_until("the daemons ended and were reaped", |server| daemons(server) == 0 && dead(server) == 0);
+    assert!(server.children().iter().any(|child| child.ends_with("(true) Z")), "the long one's init is kept");
+    running.abort();
+    server.wait_until_tidy();
+}

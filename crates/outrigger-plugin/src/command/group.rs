@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
@@ -15,6 +16,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The leaders that this process started and has not reaped yet.
 static LEADERS: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
@@ -137,27 +139,59 @@ pub fn adopt_orphans() -> std::io::Result<()> {
     nix::sys::prctl::set_child_subreaper(true)?;
     let mut children = signal(SignalKind::child())?;
     tokio::spawn(async move {
+        let mut next_search = Instant::now();
         loop {
-            reap_orphans();
+            let may_hide_more = reap_orphans();
             tokio::select! {
                 told = children.recv() => if told.is_none() { return },
                 () = REAPED.notified() => {}
+                () = tokio::time::sleep_until(next_search), if may_hide_more => {
+                    search_orphans();
+                    next_search = Instant::now() + Duration::from_secs(1);
+                }
             }
         }
     });
     Ok(())
 }
 
-fn reap_orphans() {
+/// Reaps orphans as far as they show, and tells whether a leader may stand in front of more.
+fn reap_orphans() -> bool {
     let peek = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     let _nobody_starts = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     let leaders = leaders();
     while let Ok(status) = waitid(Id::All, peek) {
-        let Some(pid) = status.pid() else { return };
+        let Some(pid) = status.pid() else { return false };
         if leaders.as_ref().is_some_and(|leaders| leaders.contains(&pid)) {
-            // Somebody waits for this one; REAPED tells when it no longer stands in front of others.
-            return;
+            // Somebody waits for this one, and the kernel shows no other before it is reaped.
+            return true;
         }
-        let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
+        reap_now(pid);
     }
+    false
+}
+
+/// Looks through the process table for orphans that an unreaped leader hides.
+fn search_orphans() {
+    let _nobody_starts = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    let leaders = leaders();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Pid::from_raw));
+    for pid in pids.filter(|pid| !leaders.as_ref().is_some_and(|leaders| leaders.contains(pid))) {
+        if is_dead_child(pid) {
+            reap_now(pid);
+        }
+    }
+}
+
+/// Whether a process is ours and waits to be reaped.
+fn is_dead_child(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // After the name, which may hold anything: state, parent.
+    let mut fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+    fields.next() == Some("Z") && fields.next() == Some(&Pid::this().to_string())
+}
+
+fn reap_now(pid: Pid) {
+    let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
 }
