@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use outrigger_plugin::command::{CommandLimits, Environment, adopt_orphans};
 use outrigger_plugin::config::ParameterAnnouncement;
 use outrigger_plugin::metrics::Metrics;
-use outrigger_plugin::{Call, CommandPlugin, Equipment, Janitor, Match, Phase, Plugin as _};
-use outrigger_source::{Limits, WorkDir};
+use outrigger_plugin::{Call, CommandPlugin, Equipment, Janitor, Match, Plugin as _, RenderError};
+use outrigger_source::{Limits, Source, WorkDir};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -23,8 +23,7 @@ use crate::{app_env, config_file, places};
 /// `outrigger render`.
 pub(crate) async fn render(args: RenderArgs) -> Result<()> {
     let mut asked = Asked::open(&args.tree).await?;
-    let (manifests, phases) = asked.ask(Question::Generate).await?;
-    let Answer::Manifests(manifests) = manifests else { bail!("the plugin answered another question") };
+    let (manifests, phases) = asked.generate().await?;
     if manifests.is_empty() {
         tell!("warning: the plugin printed nothing; Argo CD would prune everything the application has");
     }
@@ -42,8 +41,7 @@ pub(crate) async fn render(args: RenderArgs) -> Result<()> {
 /// `outrigger match`. Says yes or no; fails where discovery fails.
 pub(crate) async fn matches(args: TreeArgs) -> Result<bool> {
     let mut asked = Asked::open(&args).await?;
-    let (found, phases) = asked.ask(Question::Match).await?;
-    let Answer::Match(found) = found else { bail!("the plugin answered another question") };
+    let (found, phases) = asked.matches().await?;
     match found {
         Match { supported: true, .. } => say!("match"),
         Match { discovers: true, .. } => say!("no match"),
@@ -59,29 +57,13 @@ pub(crate) async fn matches(args: TreeArgs) -> Result<bool> {
 /// `outrigger params`.
 pub(crate) async fn params(args: ParamsArgs) -> Result<()> {
     let mut asked = Asked::open(&args.tree).await?;
-    let (announcements, _) = asked.ask(Question::Parameters).await?;
-    let Answer::Parameters(announcements) = announcements else {
-        bail!("the plugin answered another question")
-    };
+    let (announcements, _) = asked.parameters().await?;
     match args.output {
         TableFormat::Json => say!("{}", serde_json::to_string_pretty(&announcements)?),
         TableFormat::Table if announcements.is_empty() => tell!("the plugin announces no parameters"),
         TableFormat::Table => say!("{}", print::parameters(&announcements)),
     }
     Ok(())
-}
-
-#[derive(Clone, Copy)]
-enum Question {
-    Generate,
-    Match,
-    Parameters,
-}
-
-enum Answer {
-    Manifests(Vec<String>),
-    Match(Match),
-    Parameters(Vec<ParameterAnnouncement>),
 }
 
 /// A packed tree and somebody to ask about it.
@@ -117,75 +99,83 @@ impl Asked {
         Ok(Self { bundle, timeout: args.timeout, whom })
     }
 
-    async fn ask(&mut self, question: Question) -> Result<(Answer, Phases)> {
+    async fn generate(&mut self) -> Result<(Vec<String>, Phases)> {
         let answer = match &mut self.whom {
-            Whom::Server(client) => ask_server(client, question, &self.bundle, self.timeout).await,
-            Whom::Plugin(local) => ask_plugin(&local.plugin, question, &self.bundle, self.timeout).await,
-        };
-        answer.map_err(|failure| {
-            if !failure.phases.is_empty() {
-                tell!("{}", print::phases(&failure.phases));
+            Whom::Server(client) => client.generate(&self.bundle, self.timeout).await,
+            Whom::Plugin(local) => {
+                let ask = async |plugin: &CommandPlugin, call: &Call, source: &mut Source| {
+                    plugin.generate(call, source).await
+                };
+                local.answer(&self.bundle, self.timeout, ask).await
             }
-            anyhow::Error::msg(failure.message)
-        })
+        };
+        answer.map_err(explain)
+    }
+
+    async fn matches(&mut self) -> Result<(Match, Phases)> {
+        let answer = match &mut self.whom {
+            Whom::Server(client) => client.matches(&self.bundle, self.timeout).await,
+            Whom::Plugin(local) => {
+                let ask = async |plugin: &CommandPlugin, call: &Call, source: &mut Source| {
+                    plugin.matches(call, source).await
+                };
+                local.answer(&self.bundle, self.timeout, ask).await
+            }
+        };
+        answer.map_err(explain)
+    }
+
+    async fn parameters(&mut self) -> Result<(Vec<ParameterAnnouncement>, Phases)> {
+        let answer = match &mut self.whom {
+            Whom::Server(client) => client.parameters(&self.bundle, self.timeout).await,
+            Whom::Plugin(local) => {
+                let ask = async |plugin: &CommandPlugin, call: &Call, source: &mut Source| {
+                    plugin.parameters(call, source).await
+                };
+                local.answer(&self.bundle, self.timeout, ask).await
+            }
+        };
+        answer.map_err(explain)
     }
 }
 
-async fn ask_server(
-    client: &mut Client,
-    question: Question,
-    bundle: &Bundle,
-    timeout: Duration,
-) -> Result<(Answer, Phases), Failure> {
-    Ok(match question {
-        Question::Generate => {
-            let (manifests, phases) = client.generate(bundle, timeout).await?;
-            (Answer::Manifests(manifests), phases)
-        }
-        Question::Match => {
-            let (found, phases) = client.matches(bundle, timeout).await?;
-            (Answer::Match(found), phases)
-        }
-        Question::Parameters => {
-            let (announcements, phases) = client.parameters(bundle, timeout).await?;
-            (Answer::Parameters(announcements), phases)
-        }
-    })
-}
-
-async fn ask_plugin(
-    plugin: &CommandPlugin,
-    question: Question,
-    bundle: &Bundle,
-    timeout: Duration,
-) -> Result<(Answer, Phases), Failure> {
-    let mut source = bundle.source(Limits::default())?;
-    let call = Call::new(Some(Instant::now() + timeout), Janitor::default());
-    let work = async {
-        match question {
-            Question::Generate => plugin.generate(&call, &mut source).await.map(Answer::Manifests),
-            Question::Match => plugin.matches(&call, &mut source).await.map(Answer::Match),
-            Question::Parameters => plugin.parameters(&call, &mut source).await.map(Answer::Parameters),
-        }
-    };
-    let mut stop =
-        StopSignals::listen().map_err(|error| Failure { message: error.to_string(), phases: Vec::new() })?;
-    let answer = tokio::select! {
-        answer = work => answer.map_err(|error| error.to_string()),
-        () = stop.told_to_stop() => Err("interrupted".to_owned()),
-    };
-    let phases: Vec<(Phase, Duration)> = call.report().phases;
-    call.finish().await;
-    match answer {
-        Ok(answer) => Ok((answer, phases)),
-        Err(message) => Err(Failure { message, phases }),
+/// Shows how far a failed question came.
+fn explain(failure: Failure) -> anyhow::Error {
+    if !failure.phases.is_empty() {
+        tell!("{}", print::phases(&failure.phases));
     }
+    anyhow::Error::msg(failure.message)
 }
 
 /// A plugin in this process, with a place of its own for its tree.
 struct LocalPlugin {
     plugin: CommandPlugin,
     _place: TempDir,
+}
+
+impl LocalPlugin {
+    /// Asks as a server would, and waits until everything is cleaned up.
+    async fn answer<T>(
+        &self,
+        bundle: &Bundle,
+        timeout: Duration,
+        ask: impl AsyncFnOnce(&CommandPlugin, &Call, &mut Source) -> Result<T, RenderError>,
+    ) -> Result<(T, Phases), Failure> {
+        let failed = |message: String, phases: Phases| Failure { message, phases };
+        let mut stop = StopSignals::listen().map_err(|error| failed(error.to_string(), Vec::new()))?;
+        let mut source = bundle.source(Limits::default())?;
+        let call = Call::new(Some(Instant::now() + timeout), Janitor::default());
+        let answer = tokio::select! {
+            answer = ask(&self.plugin, &call, &mut source) => answer.map_err(|error| error.to_string()),
+            () = stop.told_to_stop() => Err("interrupted".to_owned()),
+        };
+        let phases = call.report().phases;
+        call.finish().await;
+        match answer {
+            Ok(answer) => Ok((answer, phases)),
+            Err(message) => Err(failed(message, phases)),
+        }
+    }
 }
 
 fn local_plugin(args: &TreeArgs) -> Result<LocalPlugin> {
