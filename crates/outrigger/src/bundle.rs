@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use outrigger_source::pack::{Options, pack};
+use outrigger_source::pack::{Options, app_name, pack};
 use outrigger_source::{Limits, Metadata, Source, SourceError};
 use tokio_stream::{Stream, StreamExt as _};
 
@@ -33,10 +33,8 @@ impl Bundle {
         let archive = tempfile::tempfile().context("cannot make a temporary file")?;
         let packed = pack(dir, &Options::default(), &archive)
             .with_context(|| format!("cannot pack {}", dir.display()))?;
-        let app_name =
-            dir.join(app_path).canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned());
         let metadata = Metadata {
-            app_name: app_name.unwrap_or_default(),
+            app_name: app_name(dir, app_path),
             app_rel_path: app_path.to_owned(),
             checksum: packed.checksum,
             size: i64::try_from(packed.bytes).unwrap_or(i64::MAX),

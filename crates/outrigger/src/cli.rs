@@ -9,6 +9,7 @@ use outrigger_plugin::serve::Endpoint;
 use outrigger_source::Limits;
 use tracing::level_filters::LevelFilter;
 
+use crate::places;
 use crate::size::Bytes;
 
 /// Argo CD config management plugins as ordinary services.
@@ -70,7 +71,7 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     /// Directory that holds plugin.yaml
-    #[arg(long, value_name = "DIR", default_value = "/home/argocd/cmp-server/config")]
+    #[arg(long, value_name = "DIR", default_value = places::CONFIG_DIR)]
     pub config_dir_path: PathBuf,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -333,7 +334,7 @@ pub struct HealthArgs {
     #[arg(value_name = "ADDRESS")]
     pub address: Option<Endpoint>,
     /// Directory that holds plugin.yaml, to find the socket
-    #[arg(long, value_name = "DIR", default_value = "/home/argocd/cmp-server/config")]
+    #[arg(long, value_name = "DIR", default_value = places::CONFIG_DIR)]
     pub config_dir_path: PathBuf,
     /// Give up after this long
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration::parse)]

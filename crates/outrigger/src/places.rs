@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The directory in which a plugin image has its plugin.yaml.
+pub(crate) const CONFIG_DIR: &str = "/home/argocd/cmp-server/config";
+
 /// The directory in which the repo-server looks for plugin sockets.
 pub(crate) fn socket_dir() -> PathBuf {
     variable("ARGOCD_PLUGINSOCKFILEPATH").unwrap_or_else(|| "/home/argocd/cmp-server/plugins".into())

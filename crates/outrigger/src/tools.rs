@@ -9,7 +9,7 @@ use outrigger_plugin::command::{CommandLimits, Environment, adopt_orphans};
 use outrigger_plugin::config::ParameterAnnouncement;
 use outrigger_plugin::metrics::Metrics;
 use outrigger_plugin::{Call, CommandPlugin, Equipment, Janitor, Match, Plugin as _, RenderError};
-use outrigger_source::{Limits, Source, WorkDir};
+use outrigger_source::{Limits, Source, WorkDir, pack};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -90,10 +90,11 @@ impl Asked {
             None => Whom::Plugin(Box::new(local_plugin(args)?)),
         };
         let app_name = match &args.app_name {
-            Some(name) => name.clone(),
-            None => base_name(&args.dir.join(&args.app_path)),
+            Some(name) => Some(name.clone()),
+            None => Some(pack::app_name(&args.dir, &args.app_path)).filter(|name| !name.is_empty()),
         };
-        let env = app_env::of(args, &app_name)?;
+        let app_name = app_name.as_deref().unwrap_or("app");
+        let env = app_env::of(args, app_name)?;
         let (dir, app_path) = (args.dir.clone(), args.app_path.clone());
         let bundle = tokio::task::spawn_blocking(move || Bundle::pack(&dir, &app_path, env)).await??;
         Ok(Self { bundle, timeout: args.timeout, whom })
@@ -203,16 +204,11 @@ fn find_plugin(args: &TreeArgs) -> Result<PathBuf> {
     let places = [
         PathBuf::from("plugin.yaml"),
         args.dir.join("plugin.yaml"),
-        "/home/argocd/cmp-server/config/plugin.yaml".into(),
+        Path::new(places::CONFIG_DIR).join("plugin.yaml"),
     ];
     let found = places.iter().find(|path| path.is_file()).cloned();
     found.with_context(|| {
         let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         format!("no plugin.yaml found (looked at {}); name one with --plugin", places.join(", "))
     })
-}
-
-fn base_name(path: &Path) -> String {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    path.file_name().map_or_else(|| "app".to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -27,13 +27,20 @@ async fn manifest(server: &Server) -> String {
     render(&mut server.client().await, repo.path(), ".", &[]).await.unwrap().remove(0)
 }
 
+type Reply = Result<tonic::Response<outrigger_wire::plugin::ManifestResponse>, tonic::Status>;
+
+/// Begins a render and leaves it running.
+async fn begin(server: &Server, env: &[(&str, &str)]) -> tokio::task::JoinHandle<Reply> {
+    let repo = tree(&[("a", "")]);
+    let messages = messages(repo.path(), ".", env).await;
+    let mut client = server.client().await;
+    tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_unlinks_the_socket_finishes_what_runs_and_exits_zero() {
     let mut server = Server::start(&generate("sleep 1; echo 'a: 1'"));
-    let repo = tree(&[("a", "")]);
-    let messages = messages(repo.path(), ".", &[]).await;
-    let mut client = server.client().await;
-    let running = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    let running = begin(&server, &[]).await;
     server.wait_until("the command runs", |server| !server.children().is_empty());
     server.signal(Signal::SIGTERM);
     server.wait_until("the socket is gone", |server| !server.socket.exists());
@@ -46,10 +53,7 @@ async fn sigterm_unlinks_the_socket_finishes_what_runs_and_exits_zero() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_sigterm_changes_nothing() {
     let mut server = Server::start(&generate("sleep 2; echo 'a: 1'"));
-    let repo = tree(&[("a", "")]);
-    let messages = messages(repo.path(), ".", &[]).await;
-    let mut client = server.client().await;
-    let running = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    let running = begin(&server, &[]).await;
     server.wait_until("the command runs", |server| !server.children().is_empty());
     server.signal(Signal::SIGTERM);
     server.wait_until("the socket is gone", |server| !server.socket.exists());
@@ -64,10 +68,7 @@ async fn a_render_that_outlives_the_grace_period_is_ended_with_its_processes() {
     let pid_file = mark.path().join("pid");
     let spec = generate(&format!("echo $$ > {}; sleep 600", pid_file.display()));
     let mut server = Setup::new(&spec).arg("--grace-period").arg("300ms").start();
-    let repo = tree(&[("a", "")]);
-    let messages = messages(repo.path(), ".", &[]).await;
-    let mut client = server.client().await;
-    let running = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    let running = begin(&server, &[]).await;
     server.wait_until("the command runs", |_| pid_file.metadata().is_ok_and(|file| file.len() > 0));
     server.signal(Signal::SIGTERM);
     assert_eq!(server.process.wait().unwrap().code(), Some(0));
@@ -187,10 +188,7 @@ async fn nobody_in_the_backlog_is_left_without_an_answer_even_without_a_grace_pe
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_caller_goes_away_is_logged_and_counted() {
     let server = Setup::new(&generate("sleep 600")).arg("--http=127.0.0.1:0").start();
-    let repo = tree(&[("a", "")]);
-    let messages = messages(repo.path(), ".", &[("ARGOCD_APP_NAME", "guestbook")]).await;
-    let mut client = server.client().await;
-    let call = tokio::spawn(async move { client.generate_manifest(request(messages, MINUTE)).await });
+    let call = begin(&server, &[("ARGOCD_APP_NAME", "guestbook")]).await;
     server.wait_until("the command runs", |server| !server.children().is_empty());
     call.abort();
     server.wait_until("it is logged", |server| server.log().contains(r#""grpc.code":"Canceled""#));
@@ -365,10 +363,7 @@ async fn orphans_are_reaped_while_the_leader_of_a_long_render_is_kept() {
     let script =
         r#"if [ "$LONG" ]; then sleep 600; fi; setsid sleep 1 >/dev/null 2>&1 & sleep 0.3; echo 'a: 1'"#;
     let server = Server::start(&format!("init: {{command: ['true']}}\n{}", generate(script)));
-    let repo = tree(&[("a", "")]);
-    let long = messages(repo.path(), ".", &[("LONG", "1")]).await;
-    let mut client = server.client().await;
-    let running = tokio::spawn(async move { client.generate_manifest(request(long, MINUTE)).await });
+    let running = begin(&server, &[("LONG", "1")]).await;
     server.wait_until("the long one generates", |server| {
         server.children().iter().any(|child| child.ends_with("(sh) S"))
     });

@@ -101,15 +101,7 @@ impl Parser<'_> {
         let ends = |token: &Token<'_>| matches!(token, Token::FlowEntry | Token::FlowSequenceEnd);
         if state == State::Value {
             self.set_state(State::End);
-            if *self.scanner.peek()? == Token::Value {
-                self.scanner.take()?;
-                if !ends(self.scanner.peek()?) {
-                    self.node(false, false)?;
-                    return Ok(());
-                }
-            }
-            let mark = self.scanner.peek_mark()?;
-            return self.empty(mark).map(drop);
+            return self.flow_value(ends);
         }
         self.set_state(State::Value);
         let token = self.scanner.peek()?;
@@ -133,18 +125,23 @@ impl Parser<'_> {
             }
             State::Value => {
                 self.set_state(State::Entry);
-                if *self.scanner.peek()? == Token::Value {
-                    self.scanner.take()?;
-                    if !ends(self.scanner.peek()?) {
-                        self.node(false, false)?;
-                        return Ok(());
-                    }
-                }
-                let mark = self.scanner.peek_mark()?;
-                self.empty(mark).map(drop)
+                self.flow_value(ends)
             }
             _ => self.flow_mapping_key(state == State::First),
         }
+    }
+
+    /// The value after a key in brackets or braces; nothing where `ends` comes instead.
+    fn flow_value(&mut self, ends: impl Fn(&Token<'_>) -> bool) -> Result<(), YamlError> {
+        if *self.scanner.peek()? == Token::Value {
+            self.scanner.take()?;
+            if !ends(self.scanner.peek()?) {
+                self.node(false, false)?;
+                return Ok(());
+            }
+        }
+        let mark = self.scanner.peek_mark()?;
+        self.empty(mark).map(drop)
     }
 
     fn flow_mapping_key(&mut self, first: bool) -> Result<(), YamlError> {

@@ -132,7 +132,7 @@ fn chunks_of(file: File) -> impl futures_core::Stream<Item = Result<Bytes, Sourc
 }
 
 /// The base name of the application's directory, as the repo-server sends it.
-fn app_name(dir: &Path, app_rel_path: &str) -> String {
+pub fn app_name(dir: &Path, app_rel_path: &str) -> String {
     let path = dir.join(app_rel_path);
     let resolved = fs::canonicalize(&path).unwrap_or(path);
     resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
